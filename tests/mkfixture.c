@@ -36,8 +36,7 @@ static int fail(const char *subject, const char *reason)
 	return -1;
 }
 
-/* Returns the contents of a file, NUL-terminated; NULL after a message. Owner: the caller, free().
- */
+/* The contents of a file, NUL-terminated; NULL after a message. Owner: the caller, free(). */
 static char *read_text(const char *path)
 {
 	size_t n = 0, cap = 0, got;

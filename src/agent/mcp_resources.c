@@ -68,8 +68,8 @@ void nsx_mcp_list_templates(struct nsx_jsonw *w)
 	nsx_jsonw_end(w);
 }
 
-/* Returns the kind of file at an address of n characters, and its table or the number of its
- * finding; -1: there is no such file.
+/* The kind of file at an address of n characters, and its table or the number of its finding; -1:
+ * there is no such file.
  */
 static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 		     const struct nsx_table **ret_table, size_t *ret_finding)

@@ -44,8 +44,8 @@ void nsx_reply_put_text(struct nsx_jsonw *w, const char *key, const char *text, 
  */
 void nsx_reply_as_tools(struct nsx_buf *b, const char *text, const char *trace_id);
 
-/* Makes the structure (owner: the caller, nsx_jsonw_free) and appends the text to b. Errors:
- * NSX_E_USAGE, a cursor of another answer.
+/* Makes the structured content of a reply (owner: the caller, nsx_jsonw_free) and appends its text
+ * to b. Errors: NSX_E_USAGE, a cursor of another answer.
  */
 int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
 		    struct nsx_jsonw **ret, struct nsx_buf *b, struct nsx_err *err) NSX_CHECKED;

@@ -156,7 +156,7 @@ void nsx_flows_settle(struct nsx_flows *f);
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
 /* Whether the arrow of an entry has started. */
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
-/* Tells whether both the call and its GPU work exist; valid after nsx_flows_settle. */
+/* Whether both the call and its GPU work exist; valid after nsx_flows_settle. */
 bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr);
 
 /* Tracks (tracks.c) ------------------------------------------------------------*/

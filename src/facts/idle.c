@@ -108,8 +108,8 @@ static struct cursor *cursor_of_thread(struct sweep *s, uint32_t thread)
 	return c;
 }
 
-/* Returns the innermost user range that is open at the middle of [start, end) and covers nearly all
- * of it: a piece may begin a little before the range to which its code belongs.
+/* The innermost user range that is open at the middle of [start, end) and covers nearly all of it:
+ * a piece may begin a little before the range to which its code belongs.
  */
 static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {

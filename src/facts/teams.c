@@ -224,7 +224,7 @@ static bool is_partner_kernel(const struct matching *x, const struct group *g, u
 					       teams_end_together(x, a, b, TOGETHER_NS);
 }
 
-/* Returns the largest distance between the end of the first head and its partners' ends. */
+/* The largest distance between the end of the first head and its partners' ends. */
 static int64_t farthest_partner_ns(const struct matching *x, const struct group *g,
 				   const struct queue *first)
 {

@@ -158,8 +158,8 @@ static int steps_add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err
 	return 0;
 }
 
-/* Number of possible k: collectives or, by_totals, iterations. Clocks that are far off must
- * not make them more than all ranks have together.
+/* How many places a step can begin at: collectives or, by_totals, iterations. Clocks that are far
+ * off give iterations too great numbers, so there are at most as many as all ranks have together.
  */
 static size_t count_places(const struct steps *x)
 {

@@ -52,6 +52,7 @@ static void describe_damage(const struct nsx_rep *rep, struct nsx_buf *b)
 			       "options, payloads) is garbled in part", damage_prefix(b));
 }
 
+/* Whether nsys of this version may write a format that is not known here. */
 static bool is_newer(struct nsx_piece version)
 {
 	unsigned year = 0, minor = 0;

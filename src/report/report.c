@@ -217,8 +217,8 @@ static size_t report_count_alike(const struct nsx_table *t, const struct nsx_evi
 	return n;
 }
 
-/* Adds the cells of the first columns that distinguish the row from similar rows, before the
- * counts. Returns false if no column distinguishes it.
+/* Adds cells to those by which the evidence finds its row, column by column, until no other row has
+ * the same. Returns false if others remain.
  */
 static bool report_tell_apart(const struct nsx_table *t, struct nsx_evidence *e)
 {

@@ -20,5 +20,5 @@ int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err)
  */
 int nsx_sniff_other(const char *path, struct nsx_err *err);
 
-/* Tells whether the file path + suffix exists and is not empty. */
+/* Whether the file path + suffix exists and is not empty. */
 bool nsx_file_beside(const char *path, const char *suffix);

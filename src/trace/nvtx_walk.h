@@ -3,7 +3,7 @@
 
 #include "trace/trace.h"
 
-/* Tells whether a range was never closed and thus stays open. */
+/* Whether a range was never closed and thus stays open. */
 static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range, int64_t at)
 {
 	return nsx_range_end(x, range) > at || (x->flags[range] & NSX_NVTX_OPEN);

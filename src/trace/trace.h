@@ -562,8 +562,8 @@ static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
 }
-/* Returns the window in which calls and ranges are counted: the user's window or, without one,
- * everything recorded, including calls before and after all GPU work.
+/* The window in which calls and ranges are counted: the user's window or, without one, everything
+ * recorded, including calls before and after all GPU work.
  */
 static inline struct nsx_window nsx_host_window(const struct nsx_trace *t)
 {
@@ -597,8 +597,8 @@ static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
 	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
 				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
-/* Tells whether an event starts in the user's window and thus is counted. Without a window all
- * events are counted.
+/* Whether an event starts in the user's window and thus is counted. Without a window all events are
+ * counted.
  */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 {

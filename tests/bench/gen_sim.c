@@ -129,7 +129,7 @@ static void overhead(struct sim *s, struct rank *r, int type, int64_t start, int
 				     .type = type};
 }
 
-/* Returns the earliest start of work that a stream gets at the time `given`. */
+/* The earliest start of work that a stream gets at the time `given`. */
 int64_t ready(struct rank *r, int stream, int64_t given)
 {
 	struct lane *l = &r->lanes[stream];
@@ -146,8 +146,8 @@ void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t sta
 	meter_use(s->meter, rank_gpu(r->id), use, start, end);
 }
 
-/* Returns how long a launch waits for space in the queue. The driver waits until a large part of
- * the queue has started, not only one launch.
+/* How long a launch waits for space in the queue. The driver waits until a large part of the queue
+ * has started, not only one launch.
  */
 static int64_t queue_wait(const struct rank *r, int64_t now)
 {

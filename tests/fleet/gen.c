@@ -117,8 +117,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Returns a random number that depends only on the seed, rank, step and use. A fault that is added
- * thus does not change the rest of a job.
+/* A random number that depends only on the seed, rank, step and use. A fault that is added thus
+ * does not change the rest of a job.
  */
 static double uniform(int rank, int step, int use)
 {
@@ -507,7 +507,7 @@ static double drift(int host)
 	return 4e-5 * (uniform(host, -2, 2) - 0.5);
 }
 
-/* Returns the time that the clock of the rank's host shows. */
+/* The time that the clock of the rank's host shows. */
 static int64_t clock_reading(int rank, int64_t t)
 {
 	int h = host_of(rank);
@@ -515,7 +515,7 @@ static int64_t clock_reading(int rank, int64_t t)
 	return t + (int64_t)(offset_ns(h) + drift(h) * (double)t);
 }
 
-/* Returns the time since the start of the capture. */
+/* The time since the start of the capture. */
 static int64_t capture_time(const struct rank *v, int r, int64_t t)
 {
 	return clock_reading(r, t) - clock_reading(r, v[job.one_file ? 0 : r].from);
@@ -792,7 +792,7 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 
 /* Digests --------------------------------------------------------------------------*/
 
-/* Returns the start of a step, which is that of its first kernel. */
+/* The start of a step, which is that of its first kernel. */
 static int64_t begin(const struct rank *v, int r, int s)
 {
 	return capture_time(v, r, v[r].step[s].gpu + (job.root ? 1200 : 1000));

@@ -87,7 +87,7 @@ static char *edge_value(struct input *in)
 	return sqlite3_mprintf("%s", edges[next_byte(in) % ARRAY_LEN(edges)]);
 }
 
-/* Returns a name that analyses recognise, or one that could break a page or a parser. */
+/* A name that analyses recognise, or one that could break a page or a parser. */
 static char *known_text(struct input *in)
 {
 	static const char *const texts[] = {

@@ -288,7 +288,7 @@ static void fields_bind(struct cursor *c, struct fields *fs, sqlite3_stmt *rows)
 	}
 }
 
-/* Returns the type with which a cell can be written to its field; SQLITE_NULL: it is left out. */
+/* Whether a cell of an SQLite type can be written to its field. */
 static bool fits(const struct field *f, int type)
 {
 	if (f->kind == 's')
@@ -369,7 +369,7 @@ static void event_put(struct rep *r, struct buf *event)
 		block_end(r);
 }
 
-/* Returns the id of the process's schema with these entries. */
+/* The id of the process's schema with these entries; a new one if there is none. */
 static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries)
 {
 	struct schema *s;
@@ -490,7 +490,7 @@ static int64_t class_of(const struct cursor *c)
 	return c->class_at < 0 ? 0 : sqlite3_column_int64(c->rows, c->class_at);
 }
 
-/* Returns the type of the row's event: starts and finishes of tracers have their own. */
+/* The type of the row's event: starts and finishes of tracers have their own. */
 static int64_t event_type(const struct cursor *c)
 {
 	int64_t class = class_of(c);
@@ -914,7 +914,7 @@ static void device_put(struct rep *r, struct buf *first)
 	free(e.p);
 }
 
-/* Finds a row of META_DATA_CAPTURE for an option, or a row for which there is no option. */
+/* The rows of META_DATA_CAPTURE for an option of options[]: its name, or NAME=VALUE. */
 static sqlite3_stmt *option_rows(struct rep *r, const char *option)
 {
 	const char *value = strchr(option, '=');

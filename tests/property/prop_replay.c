@@ -26,7 +26,7 @@ static struct nsx_gain price(const struct nsx_model *m, const struct nsx_change 
 	return g;
 }
 
-/* Returns the gain in the replayed part, not scaled to the whole judged window. */
+/* The gain in the replayed part, not scaled to the whole judged window. */
 static double won_of(const struct nsx_model *m, struct nsx_gain g)
 {
 	return g.share * (double)m->closure.recorded_ns;
@@ -55,7 +55,7 @@ static void check_unchanged(const struct nsx_model *m)
 	player_free(p);
 }
 
-/* Returns the time in the calls of an API that a change can touch. */
+/* The time in the calls of an API that a change can touch. */
 static int64_t time_in(const struct nsx_model *m, uint32_t api)
 {
 	int64_t ns = 0;

@@ -357,8 +357,8 @@ static void check_section(struct nsx_db *db, const struct nsx_section *s)
 	}
 }
 
-/* Tells whether the trace has GPUs that only their processes' collectives tell apart; SQL sees
- * them as one.
+/* Whether the trace has GPUs that only their processes' collectives tell apart; SQL sees them as
+ * one.
  */
 static bool is_told_apart(const struct nsx_trace *t)
 {

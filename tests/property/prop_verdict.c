@@ -15,7 +15,7 @@
 #include "passes/pass.h"
 #include "each_trace.h"
 
-/* Returns the union of a device's operations, which come in order of start. */
+/* The time in which a device runs operations, which come in order of start. */
 static int64_t busy_ns(const struct nsx_trace *t, const struct nsx_device *d)
 {
 	int64_t until = INT64_MIN, ns = 0;

@@ -9,7 +9,7 @@
 # tests/nsysrep/differs.txt lists fixtures whose reports may differ, with the reason:
 # FIXTURE<tab>REASON.
 . "$(dirname "$0")/../suite.sh"
-# Real exports have this option for each process that has options.
+# True for a capture with options of processes, but without one that real exports then have, too.
 no_memory_option="SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE 'PROCESS_0:%' AND NOT EXISTS (
 	SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE '%COLLECT_GPU_MEMORY_USAGE')"
 mkdir files

@@ -7,7 +7,7 @@
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "t", .csv = "t", NSX_COLS(cols)};
 
-/* Checks the promise of csv.c's header on random numbers. */
+/* The shortest text that reads back as the same number, as csv.c's header promises. */
 static void shortest(double x, char *text, size_t size)
 {
 	for (int digits = 15; digits <= 17; digits++) {

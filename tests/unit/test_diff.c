@@ -64,7 +64,7 @@ TEST(rank_test_counts_ties)
 	assert_true(t.p > 0.6999 && t.p < 0.7001);
 }
 
-/* Returns the share of all choices of na values whose sum is at least as far from the mean. */
+/* The share of all choices of na values whose sum is at least as far from the mean. */
 static double p_of_all_choices(const int64_t *v, size_t n, size_t na, double u)
 {
 	double far = 0, all = 0;
@@ -245,7 +245,7 @@ TEST(apportioned_rows_add_up)
 	}
 }
 
-/* Returns the length of the longest common part, from a table of all prefixes. */
+/* The length of the longest common part, from a table of all prefixes. */
 static size_t common_length(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny)
 {
 	size_t t[41][41] = {{0}};

@@ -186,7 +186,7 @@ TEST(help_is_seen_where_it_is_ours)
 	assert_false(help_wanted(&wrapper, "-o x prog --help"));
 }
 
-/* Returns the text that a writer wrote. Owner: the caller. */
+/* The text that a writer wrote. Owner: the caller. */
 static char *text_of(void (*write)(FILE *out))
 {
 	char *text = NULL;

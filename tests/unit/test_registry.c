@@ -68,8 +68,7 @@ TEST(analysis_is_whole_or_says_why)
 	assert_int_equal(bad, 0);
 }
 
-/* Returns the number of files whose name has no id of an analysis. Names that begin with "_" are
- * left out.
+/* The number of files whose name has no id of an analysis. Names that begin with "_" are left out.
  */
 static int count_strays(const char *pattern, const char *suffix)
 {

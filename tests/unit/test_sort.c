@@ -51,8 +51,7 @@ TEST(rows_end_in_order)
 		}
 }
 
-/* Returns a key that is equal for some elements that the order distinguishes, which is permitted.
- */
+/* A key that is equal for some elements that the order distinguishes, which is permitted. */
 static int64_t half_of(const void *row, void *context NSX_UNUSED)
 {
 	return -(int64_t)(((const struct row *)row)->key / 2);

@@ -13,7 +13,7 @@ enum { THIRDS = 3 };
 static size_t margin_rows; /* least number of rows in the margin; 0: more than a fixture has */
 static int64_t reach_ns;   /* --reach; 0: all rows that reach into the window are read */
 
-/* The path of a trace: `name` itself if it is a path, otherwise that of a fixture. */
+/* Loads a fixture, or the trace at a path. */
 static struct nsx_trace *load(const char *name, const char *window,
 			      unsigned threads, struct nsx_schema *schema)
 {
@@ -147,7 +147,7 @@ static struct rows cut_waits(const struct nsx_trace *t, const struct nsx_window 
 	return r;
 }
 
-/* Tells whether an operation of the window was launched while the range was open. */
+/* Whether an operation of the window was launched while the range was open. */
 static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w, size_t range)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -265,7 +265,7 @@ static size_t count_matched(const struct nsx_trace *whole, const struct nsx_wind
 	return n;
 }
 
-/* Returns how many calls were not read. */
+/* Compares a window with the same part of the whole; returns how many calls were not read. */
 static size_t compare(const struct nsx_trace *whole, const char *name, const char *window)
 {
 	struct nsx_schema schema;
@@ -367,7 +367,9 @@ static void sum_causes(const struct nsx_idle *x, const struct nsx_window *w,
 	}
 }
 
-/* Returns the number of devices with idle time at an end of the window. */
+/* Compares idle time by cause, in the window and the whole. Returns the number of gaps at the ends
+ * of the window whose cause is known.
+ */
 static size_t compare_idle(const struct nsx_trace *whole,
 			   const struct nsx_facts *f, const char *name, const char *window)
 {

@@ -126,6 +126,7 @@ static int number_processes(struct sweep *s, struct nsx_err *err)
 	return nsx_new_arrays(b->step, s->nowners, "processes", err, s->recent);
 }
 
+/* Lists the operations of streams in the order in which calls queued them. */
 static int list_queue(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -349,8 +350,8 @@ static int await_whole_process(struct sweep *s, uint32_t call, struct nsx_err *e
 	return 0;
 }
 
-/* Tells whether a copy or memset lies inside its call and blocks it: by the call's name, by
- * pageable memory, or by taking most of the call.
+/* Whether a copy or memset lies inside its call and blocks it: by the call's name, by pageable
+ * memory, or by taking most of the call.
  */
 static bool is_blocking(const struct build *b, uint32_t call)
 {

@@ -375,7 +375,7 @@ static void pass_on_waits(struct player *p, uint32_t i)
 						   end_of_dep(p, o, &m->dep[d]));
 }
 
-/* Returns the time when an operation can start, by its call, stream and dependencies. */
+/* The time when an operation can start, by its call, stream and dependencies. */
 static int64_t op_ready_ns(const struct player *p, const struct typical *typical, uint32_t i)
 {
 	const struct nsx_model *m = p->m;

@@ -27,7 +27,7 @@ struct sharing {
 	uint32_t *rank, nranks; /* engines that take part in collectives      */
 };
 
-/* Tells whether a collective includes all ranks and begins in the window on each of them. */
+/* Whether a collective includes all ranks and begins in the window on each of them. */
 static bool includes_all_ranks(const struct sharing *s, uint32_t team)
 {
 	const struct model_team *x = &s->m->team[team];

@@ -122,7 +122,7 @@ static int cpu_sched_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_
 				  (uint64_t)v[TID_FIELD].u.i, 0, "threads", err);
 	if (!current)
 		return err->rc;
-	/* Rows of a thread with equal times have an unknown order, so the thread is read again. */
+	/* A row that is not later begins a new stretch: stretches that overlap are read again. */
 	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
 		add_scheduling_interval(p->t, &s->sums, &s->last, &e);
