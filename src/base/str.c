@@ -871,9 +871,10 @@ const char *nsx_file_name(const char *path)
 
 const char *nsx_thread_label(const char *name)
 {
-	bool on_windows = (*name && name[1] == ':' && name[2] == '\\') || !strncmp(name, "\\\\", 2);
+	size_t at = strcspn(name, "/\\");
+	bool is_path = name[at] && (at == strspn(name, ".") || *name == '~' || name[at - 1] == ':');
 
-	return *name == '/' || on_windows ? nsx_file_name(name) : name;
+	return is_path ? nsx_file_name(name) : name;
 }
 
 bool nsx_ends_with(const char *text, const char *end)

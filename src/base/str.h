@@ -142,8 +142,8 @@ const char *nsx_skip_chars(const char *s, size_t n);
 /* The file name of a path; nsx_file_name also knows Windows' paths. */
 const char *nsx_file_name(const char *path);
 const char *nsx_base_name(const char *path);
-/* A short name of a thread: the file name if it is named after its program's path, otherwise the
- * whole name. Only names that begin with a slash are paths: "kworker/0:1" is none.
+/* A short name of a thread: the file name if it is a path or an address, otherwise the whole
+ * name. "/bin/x", "~anna/x", "./x", "C:\\x" and "file://x" are paths, "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
 /* These know ASCII only, in any locale. */

@@ -38,6 +38,19 @@ static const char *escape_name(struct meta *m, const struct nsx_val *v)
 	return nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 }
 
+/* Returns the part of an escaped name that `label` leaves of it. Single backslashes, which begin the
+ * escape of another character, are no separators.
+ */
+static const char *cut_path(struct meta *m, const char *name, const char *(*label)(const char *))
+{
+	char *plain = nsx_arena_strndup(m->arena, name, strlen(name));
+
+	for (char *p = plain; !m->c->names->is_plain && (p = strchr(p, '\\')) && p[1]; p += 2)
+		if (p[1] != '\\')
+			p[0] = p[1] = ' ';
+	return name + (label(plain) - plain);
+}
+
 static int read_thread(void *ctx, int64_t rid NSX_UNUSED,
 		       const struct nsx_val *v, struct nsx_err *err)
 {
@@ -56,17 +69,13 @@ static int meta_read_process(void *ctx, int64_t rid NSX_UNUSED,
 			     const struct nsx_val *v, struct nsx_err *err)
 {
 	struct meta *m = ctx;
-	const char *slash;
 	uint32_t at;
 
 	if (nsx_tracks_process(&m->c->tracks, nsx_read_process_key(&v[0], &v[1]), &at, err))
 		return err->rc;
 	if (at >= m->nprocesses)
 		return 0;
-	m->process[at] = escape_name(m, &v[2]);
-	slash = strrchr(m->process[at], '/');
-	if (slash && slash[1])
-		m->process[at] = slash + 1;
+	m->process[at] = cut_path(m, escape_name(m, &v[2]), nsx_file_name);
 	return 0;
 }
 
@@ -186,7 +195,7 @@ static const char *meta_thread_label(struct meta *m, const struct nsx_key *key)
 		name = nsx_names_get(m->c->names, m->thread[at].u.i, &n, &id);
 	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);
 	if (m->b.n > begin) {
-		label = nsx_thread_label(m->b.p + begin);
+		label = cut_path(m, m->b.p + begin, nsx_thread_label);
 		m->b.n = begin + strlen(label);
 		memmove(m->b.p + begin, label, strlen(label) + 1);
 	}

@@ -16,6 +16,7 @@ f=$b/fixtures/secrets.sqlite
 	"$b/nsys-explain" "$f" --metrics t.txt
 	"$b/nsys-explain" ask "$f" idle
 } >>out 2>&1
+python3 -c "import json; json.load(open('t.json'))" || { echo "FAIL: t.json is no JSON"; exit 1; }
 planted=$(strings -n 8 "$f" | grep -o 'SECRET_MARKER_[0-9]*' | sort -u | wc -l)
 if [ "$planted" -lt 10 ]; then echo "secrets: only $planted markers in the fixture"; exit 1; fi
 found=$(grep -raho 'SECRET_MARKER_[0-9]*' . | sort -u | tr '\n' ' ')
