@@ -18,7 +18,8 @@ def series(t):
     gpus = {g for g, in t.read("TARGET_INFO_GPU", "id")}
     points = {}
     for at, ty, m, value in t.read("GPU_METRICS", "timestamp", "typeId", "metricId", "value"):
-        if is_int(at) and isinstance(value, (int, float)) and 0 <= value <= 1 << 40:
+        most = 100 if "%]" in (names.get((ty, m), ("",))[0] or "") else 1 << 40
+        if is_int(at) and isinstance(value, (int, float)) and 0 <= value <= most:
             points.setdefault((ty, m), []).append((at, value))
     out = []
     for (ty, m), values in points.items():

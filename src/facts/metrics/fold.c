@@ -115,6 +115,7 @@ static int add_series(struct fold *f, int64_t type, int64_t metric,
 		return err->rc;
 	x->type = type;
 	x->metric = metric;
+	x->most = f->ctx->most_of(f->ctx->arg, type, metric);
 	if (nsx_push(f->series, f->nseries, f->cap_series, "GPU metrics", err, x)) {
 		free(x);
 		return err->rc;
@@ -267,15 +268,12 @@ static int keep_waiting_row(struct fold *f, struct fold_source *s, uint32_t seri
 
 /* Rows -----------------------------------------------------------------------*/
 
-static bool read_value(const struct nsx_val *v, int64_t *ret)
+/* -1: not a value of a counter */
+static int64_t value_of(const struct nsx_val *v)
 {
 	if (v->type == NSX_V_F64 && v->u.f >= 0 && v->u.f <= (double)FOLD_MAX_VALUE)
-		*ret = (int64_t)(v->u.f + 0.5);
-	else if (v->type == NSX_V_I64)
-		*ret = v->u.i;
-	else
-		return false;
-	return *ret >= 0 && *ret <= FOLD_MAX_VALUE;
+		return (int64_t)(v->u.f + 0.5);
+	return v->type == NSX_V_I64 ? v->u.i : -1;
 }
 
 static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
@@ -286,6 +284,12 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 
 	if (next_series(f, type, metric, &series, err))
 		return err->rc;
+	if (value < 0 || value > (series == NSX_NONE ? FOLD_MAX_VALUE : f->series[series]->most)) {
+		f->bad += !f->only_failed;
+		if (series != NSX_NONE)
+			f->series[series]->lost += !f->only_failed;
+		return 0;
+	}
 	if (series == NSX_NONE)
 		return 0;
 	s = &f->sources[f->series[series]->source];
@@ -301,23 +305,10 @@ static int fold_add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t met
 	return metrics_fold_add_value(f, s, series, at_ns, value, err);
 }
 
-static int count_invalid_value(struct fold *f, int64_t type, int64_t metric, struct nsx_err *err)
-{
-	uint32_t series;
-
-	f->bad++;
-	if (next_series(f, type, metric, &series, err))
-		return err->rc;
-	if (series != NSX_NONE)
-		f->series[series]->lost++;
-	return 0;
-}
-
 int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct fold *f = fold;
 	const struct nsx_window *read = &f->ctx->trace->read;
-	int64_t value;
 
 	if (v[0].type == NSX_V_I64 && (v[0].u.i < read->start_ns || v[0].u.i >= read->end_ns))
 		return 0;
@@ -333,9 +324,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, str
 		f->bad += !f->only_failed;
 		return 0;
 	}
-	if (!read_value(&v[3], &value))
-		return f->only_failed ? 0 : count_invalid_value(f, v[1].u.i, v[2].u.i, err);
-	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
+	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value_of(&v[3]), err);
 }
 
 /* Parts -----------------------------------------------------------------------*/
@@ -343,7 +332,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, str
 static void clear_series(struct fold_series *x)
 {
 	struct fold_series keep = {.type = x->type, .metric = x->metric,
-				   .source = x->source, .next = x->next,
+				   .source = x->source, .next = x->next, .most = x->most,
 				   .lost = x->lost, .curve = x->curve};
 
 	if (x->curve)

@@ -12,6 +12,7 @@ struct fold_series {
 	uint32_t source; /* index in fold.sources */
 	/* The series whose row followed a row of this one last time: the guess for the next row. */
 	uint32_t next;
+	int64_t most; /* greater values are none */
 	int64_t lost; /* rows without a valid value */
 	/* Sum of the squares of each sample's time under communication. */
 	unsigned __int128 comm_squares;
@@ -62,6 +63,7 @@ struct fold_ctx { /* shared by all parts, const */
 	const struct nsx_trace *trace;
 	struct nsx_progress *progress;
 	const struct fold_reach *(*reach_of)(const void *arg, int64_t type);
+	int64_t (*most_of)(const void *arg, int64_t type, int64_t metric);
 	const void *arg;
 	bool with_curves;
 };

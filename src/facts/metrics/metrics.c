@@ -115,6 +115,21 @@ static const struct fold_reach *scope_spans_of_type(const void *arg, int64_t typ
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
 
+static const char *metrics_name_of(const struct names *names, int64_t type, int64_t metric)
+{
+	const struct info *info = find_info(names, type, metric);
+
+	return info && info->metric == metric && *info->name ? info->name : NULL;
+}
+
+/* The greatest value of a counter; greater ones are no samples. */
+static int64_t metrics_most_of(const void *names, int64_t type, int64_t metric)
+{
+	const char *name = metrics_name_of(names, type, metric);
+
+	return name && strstr(name, "%]") ? 100 : FOLD_MAX_VALUE;
+}
+
 static int build_scope_spans(struct names *names, const struct nsx_facts *f, struct nsx_err *err)
 {
 	const struct nsx_window *w = &names->t->window;
@@ -293,13 +308,6 @@ static void measure_scopes(const struct names *names, uint32_t device, int64_t *
 	}
 }
 
-static const char *metrics_name_of(const struct names *names, const struct fold_series *x)
-{
-	const struct info *info = find_info(names, x->type, x->metric);
-
-	return info && info->metric == x->metric && *info->name ? info->name : NULL;
-}
-
 static void identify_series(const struct names *names, const struct fold_series *x,
 			    struct nsx_metric *m)
 {
@@ -310,7 +318,7 @@ static void identify_series(const struct names *names, const struct fold_series 
 	m->source_id = any ? any->source : x->type;
 	m->gpu = metrics_gpu_of(names, x->type);
 	m->device = metrics_device_of(names->t, m->gpu);
-	m->name = metrics_name_of(names, x);
+	m->name = metrics_name_of(names, x->type, x->metric);
 }
 
 NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(metric_id), UP(type_id));
@@ -328,7 +336,7 @@ static int list_losses(const struct names *names, const struct fold *sum,
 		if (x->lost)
 			m->lost[m->nlost++] = (struct nsx_metric_loss){
 				metrics_gpu_of(names, x->type), x->type, x->metric,
-				x->lost, metrics_name_of(names, x)};
+				x->lost, metrics_name_of(names, x->type, x->metric)};
 	}
 	nsx_sort(m->lost, m->nlost, sizeof(*m->lost), cmp_loss);
 	return 0;
@@ -392,8 +400,8 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 	const struct nsx_schema *s = names->t->schema;
-	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, names,
-				     names->with_curves};
+	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, metrics_most_of,
+				     names, names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	int rc;
 

@@ -329,8 +329,8 @@ static void gpu_metrics_say_lost(const struct nsx_metrics *m, struct nsx_section
 			       nsx_say(out, " of GPU %lld", (long long)x->gpu));
 	}
 	nsx_note(out, "%lld of %lld samples have no usable time, counter or "
-		 "value (a counter that wraps reads below zero) and are left "
-		 "out%s%s", (long long)m->bad, (long long)m->samples, list,
+		 "value (a counter that wraps reads below zero "
+		 "or above 100 %%) and are left out%s%s", (long long)m->bad, (long long)m->samples, list,
 		 m->nlost > SHOWN ? ", ..." : "");
 }
 

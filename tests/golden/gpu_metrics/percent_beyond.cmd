@@ -1,0 +1,1 @@
+explain @percent_beyond --pass gpu_metrics --md
