@@ -23,8 +23,14 @@ static bool has_suffix(const char *path, const char *suffix)
 static const struct {
 	const char *begin, *what, *instead;
 } formats[] = {
-	{"version https://git-lfs", "a pointer of Git LFS, not the file itself",
+	{"version https://", "a pointer of Git LFS, not the file itself",
 	 "fetch it with: git lfs pull"},
+	{"/annex/objects/", "a pointer of git-annex, not the file itself",
+	 "fetch it with: git annex get"},
+	{"<", "HTML or XML, which a server may send in place of the file",
+	 "download it again"},
+	{"NVR", "a report of Nsight Compute, which measures single kernels",
+	 "record the whole program with: nsys profile"},
 	{"\x1f\x8b", "gzip", "run gunzip on it first"},
 	{"\x28\xb5\x2f\xfd", "compressed by zstd", "run zstd -d on it first"},
 	{"\xfd" "7zXZ", "compressed by xz", "run unxz on it first"},

@@ -37,6 +37,9 @@ want capture 3 'nsys export --type sqlite' run.nsys-rep --out o
 want old_capture 3 'nsys export --type sqlite' run.qdrep --out o
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 123\n' >lfs.nsys-rep
 cp lfs.nsys-rep lfs.sqlite
+printf '<!DOCTYPE html>\n<title>404</title>\n%0200d' 0 >page.nsys-rep
+printf '/annex/objects/MD5E-s123--0.nsys-rep\n' >annex.nsys-rep
+printf 'NVR\0%0200d' 0 >kernel.ncu-rep
 printf '\211HDF\r\n\032\n%0200d' 0 >run.h5
 printf 'PAR1%0200d' 0 >KERNEL.parquet
 printf '{"Process": {"name": "a"}}\n' >run.jsonl
@@ -47,6 +50,9 @@ want lfs 3 'pointer of Git LFS.*git lfs pull' lfs.sqlite --out o
 want lfs_report 3 'pointer of Git LFS.*git lfs pull' lfs.nsys-rep --out o
 printf '\050\265\057\375____' >packed.sqlite.zst
 want zst 3 'zstd -d' packed.sqlite.zst --out o
+want page 3 'download it again' page.nsys-rep --out o
+want annex 3 'git annex get' annex.nsys-rep --out o
+want ncu 3 'nsys profile' kernel.ncu-rep --out o
 want hdf 3 'HDF5; give the .nsys-rep, or export it' run.h5 --out o
 want parquet 3 'Parquet; give' KERNEL.parquet --out o
 want jsonlines 3 'jsonlines.*; give' run.jsonl --out o
