@@ -133,11 +133,20 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
+static int convert_on_session(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			      struct nsx_err *err NSX_UNUSED)
+{
+	int64_t *start = ctx;
+
+	if (*start == INT64_MIN)
+		*start = nsx_i64_or(v, INT64_MIN);
+	return 0;
+}
+
+int nsx_session_start(const struct nsx_schema *s, int64_t *ret, struct nsx_err *err)
 {
 	*ret = INT64_MIN;
-	return nsx_db_number(db, "SELECT utc_epoch_ns FROM temp.session",
-			     INT64_MIN, ret, err) == NSX_E_NOMEM ? err->rc : 0;
+	return nsx_view_each(s, session, convert_on_session, ret, err, utc_epoch_ns);
 }
 
 /* Parts -----------------------------------------------------------------------*/
@@ -315,7 +324,7 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 		rc = 0;
 	first->utc_epoch_ns = INT64_MIN;
 	if (!rc && !o->no_metadata)
-		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns, err);
+		rc = nsx_session_start(first->schema, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_convert_part(p, (enum nsx_part)i, err);
 	if (!rc)

@@ -83,7 +83,7 @@ struct nsx_convert_counts {
 void nsx_convert_add_counts(struct nsx_convert_counts *sum, const struct nsx_convert_counts *n);
 
 /* The start of the trace's session in UTC, in ns; INT64_MIN: unknown. Errors: NSX_E_NOMEM. */
-int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_session_start(const struct nsx_schema *s, int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Converts to out; the caller then calls nsx_out_commit. Warnings go to *warnings, and corrections
  * of GPU times to *notes, a line each. Errors: those of reading, NSX_E_USAGE (window), NSX_E_STOP;

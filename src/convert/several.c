@@ -27,7 +27,7 @@ static int read_session(const char *path, int64_t *ret, struct nsx_err *err)
 
 	if (rc)
 		return rc;
-	rc = nsx_session_start(s.db, ret, err);
+	rc = nsx_session_start(&s, ret, err);
 	nsx_schema_close(&s);
 	if (*ret < 0 || *ret >= NSX_TIME_MAX)
 		*ret = 0;

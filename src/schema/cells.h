@@ -22,6 +22,10 @@ static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
 {
 	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ? (uint8_t)v->u.i : absent;
 }
+static inline bool nsx_is_text(const struct nsx_val *v, const char *text)
+{
+	return v->type == NSX_V_TEXT && v->len == strlen(text) && !memcmp(v->u.p, text, v->len);
+}
 static inline bool nsx_is_instant(const struct nsx_val *v)
 {
 	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX && v->u.i >= -NSX_TIME_MAX;

@@ -1,10 +1,10 @@
 /* schema.c - matches the dictionary with the catalogue, refuses files that are no nsys
- * export, and creates the TEMP views for queries.
+ * export, and writes the TEMP views of queries.
  */
 #include <stdio.h>
 #include "schema/cells.h"
 #include "nsysrep/nsysrep.h"
-#include "schema/schema.h"
+#include "schema/viewscan.h"
 #include "sqlite/source.h"
 
 const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
@@ -82,16 +82,36 @@ static const void *find_table(const void *db, const char *name)
 	return nsx_db_table(db, name);
 }
 
-/* Finds the newest version of a table: NVTX_EVENTS_V19 down to NVTX_EVENTS_V2 for NVTX_EVENTS. */
+/* Returns N if a table is named NAME_VN, otherwise 0. */
+static unsigned long schema_version_of(const char *table, const char *name)
+{
+	size_t n = strlen(name);
+	const char *digits = table + n + strlen("_V");
+	char *end;
+	unsigned long version;
+
+	if (strncasecmp(table, name, n) || strncasecmp(table + n, "_V", strlen("_V")) ||
+	    !nsx_is_digit(*digits))
+		return 0;
+	version = strtoul(digits, &end, 10);
+	return *end ? 0 : version;
+}
+
+/* Finds the newest version of a table: NVTX_EVENTS_V3 rather than NVTX_EVENTS_V2 for NVTX_EVENTS. */
 static const void *schema_find_version(const void *db, const char *name)
 {
-	enum { NEWEST = 19 };
-	const void *found = NULL;
-	char text[160];
+	const struct nsx_table_info *found = NULL;
+	unsigned long newest = 1;
+	size_t n;
+	const struct nsx_table_info *t = nsx_db_tables(db, &n);
 
-	for (int version = NEWEST; !found && version > 1; version--) {
-		snprintf(text, sizeof(text), "%s_V%d", name, version);
-		found = nsx_db_table(db, text);
+	for (size_t i = 0; i < n; i++) {
+		unsigned long version = schema_version_of(t[i].name, name);
+
+		if (version > newest) {
+			newest = version;
+			found = &t[i];
+		}
 	}
 	return found;
 }
@@ -311,31 +331,6 @@ static bool is_export(const struct nsx_schema *s)
 	return false;
 }
 
-/* Reads the value of a key from a view of names and values; "" if it is absent or unreadable. */
-static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
-		     const char **ret, struct nsx_err *err)
-{
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	struct nsx_buf b = {0};
-	struct nsx_val value;
-	int rc;
-
-	*ret = "";
-	nsx_buf_printf(&b, "SELECT value FROM temp.%s WHERE name = '%s'",
-		       nsx_view_defs[v].name, key);
-	rc = nsx_db_prepare(s->db, b.p, &st, err);
-	if (!rc && nsx_step(st, err) == 1) {
-		nsx_read_val(st, 0, &value);
-		if (value.type == NSX_V_TEXT) {
-			nsx_buf_clear(&b);
-			nsx_buf_add_utf8(&b, value.u.p, NSX_MIN(value.len, 256));
-			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
-		}
-	}
-	nsx_buf_done(&b);
-	return rc == NSX_E_NOMEM ? rc : 0;
-}
-
 /* Fields of the GPU work views that give a row's owner and time. */
 static const struct gpu_fields {
 	enum nsx_field start_ns, end_ns, corr, device_id, global_pid, pid;
@@ -545,55 +540,44 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	}
 }
 
+static int note_copy_kind(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			  struct nsx_err *err NSX_UNUSED)
+{
+	struct nsx_schema *s = ctx;
+
+	if (v[0].type != NSX_V_I64 || (uint64_t)v[0].u.i > UINT8_MAX)
+		return 0;
+	for (unsigned k = 0; k < NSX_NCOPY_KINDS; k++)
+		if (nsx_is_text(&v[1], nsx_copy_labels[k])) {
+			s->copy_kind[v[0].u.i] = (uint8_t)k;
+			s->has_own_kinds |= v[0].u.i != k;
+		}
+	return 0;
+}
+
 /* Fills s->copy_kind from the labels in the file. A kind without a known label keeps its number. */
 static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	struct nsx_buf b = {0};
-	int rc;
-
 	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kind); i++)
 		s->copy_kind[i] = (uint8_t)i;
-	if (!s->column[NSX_F_enum_memcpy_id] || !s->column[NSX_F_enum_memcpy_label])
-		return 0;
-	nsx_buf_adds(&b, "SELECT ");
-	nsx_sql_name(&b, s->column[NSX_F_enum_memcpy_id]);
-	nsx_buf_adds(&b, ", ");
-	nsx_sql_name(&b, s->column[NSX_F_enum_memcpy_label]);
-	nsx_buf_adds(&b, " FROM main.");
-	nsx_sql_name(&b, s->table[NSX_VIEW_enum_memcpy]->name);
-	rc = nsx_db_prepare(s->db, b.p, &st, err);
-	nsx_buf_done(&b);
-	while (!rc && nsx_step(st, err) == 1) {
-		struct nsx_val id, label;
-
-		nsx_read_val(st, 0, &id);
-		nsx_read_val(st, 1, &label);
-		for (unsigned k = 0; k < NSX_NCOPY_KINDS; k++) {
-			if (id.type != NSX_V_I64 || (uint64_t)id.u.i > UINT8_MAX ||
-			    label.type != NSX_V_TEXT ||
-			    label.len != strlen(nsx_copy_labels[k]) ||
-			    memcmp(label.u.p, nsx_copy_labels[k], label.len) != 0)
-				continue;
-			s->copy_kind[id.u.i] = (uint8_t)k;
-			s->has_own_kinds |= id.u.i != k;
-		}
-	}
-	return rc == NSX_E_NOMEM ? rc : 0;
+	return nsx_view_each(s, enum_memcpy, note_copy_kind, s, err, id, label);
 }
 
-static int schema_create_views(struct nsx_schema *s, struct nsx_err *err)
+/* Keeps a setting that is needed early; the first one of its name. */
+static int note_setting(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_buf b = {0};
-	int rc = 0;
+	struct nsx_schema *s = ctx;
+	const char **to = nsx_is_text(&v[0], "EXPORT_PRODUCT_VERSION") ? &s->product_version :
+			  nsx_is_text(&v[0], "EXPORT_SCHEMA_VERSION") ? &s->schema_version :
+			  nsx_is_text(&v[0], "TargetInstallDir") ? &s->installed : NULL;
+	struct nsx_val value = v[1];
 
-	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++) {
-		nsx_buf_clear(&b);
-		nsx_schema_view_sql(s, v, NULL, &b);
-		rc = nsx_db_exec(s->db, b.p, err);
-	}
-	nsx_buf_done(&b);
-	return rc ? rc : nsx_db_exec(s->db, "PRAGMA query_only=1", err);
+	value.len = NSX_MIN(value.len, 256);
+	if (to && !**to)
+		*to = nsx_val_text(&value, s->arena);
+	s->on_windows |= nsx_is_text(&v[0], "DEVICE_TYPE") && nsx_is_text(&value, "Windows");
+	return 0;
 }
 
 /* Losses ----------------------------------------------------------------------*/
@@ -659,24 +643,20 @@ const char *nsx_schema_loss(const struct nsx_schema *s, size_t i)
 
 int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *err)
 {
-	const char *system = "";
 	int rc;
 
-	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
+	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new(), .product_version = "",
+				   .schema_version = "", .installed = ""};
 	ret->shifts = nsx_arena_get(ret->arena, sizeof(*ret->shifts));
 	ret->reach = nsx_arena_get(ret->arena, sizeof(*ret->reach));
 	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
 	(void)pthread_mutex_init(&ret->losses->lock, NULL);
 	resolve_views(ret);
-	rc = is_export(ret) ? read_copy_kinds(ret, err) ?: schema_create_views(ret, err) :
-			      refuse_foreign(ret, err);
-	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
-			     &ret->product_version, err) ?:
-		   read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
-			     &ret->schema_version, err) ?:
-		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system, err) ?:
-		   read_meta(ret, NSX_VIEW_system_env, "TargetInstallDir", &ret->installed, err);
-	ret->on_windows = !strcmp(system, "Windows");
+	rc = !is_export(ret) ? refuse_foreign(ret, err) :
+	     read_copy_kinds(ret, err) ?:
+	     nsx_view_each(ret, export_meta, note_setting, ret, err, name, value) ?:
+	     nsx_view_each(ret, capture_meta, note_setting, ret, err, name, value) ?:
+	     nsx_view_each(ret, system_env, note_setting, ret, err, name, value);
 	if (rc)
 		nsx_schema_done(ret);
 	return rc;

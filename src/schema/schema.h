@@ -150,7 +150,7 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
 
-/* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when the database is not
+/* Finds the views and fields of fields.def in db. Errors: NSX_E_SCHEMA when the database is not
  * an nsys export, saying what it is. Owner: the caller, nsx_schema_done; borrows db.
  */
 int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *err);

@@ -760,20 +760,15 @@ static int copy_rows(struct nsx_db *db, size_t table, struct nsx_err *err)
 static int fill_wanted_tables(struct nsx_db *db, struct nsx_err *err)
 {
 	size_t n = db->source && !db->is_filling ? db->source->ntables : 0;
-	int64_t query_only;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (db->fill[i] != WANTED)
 			continue;
 		db->is_filling = true;
-		rc = nsx_db_number(db, "PRAGMA query_only", 0, &query_only, err) ?:
-		     nsx_db_exec(db, "PRAGMA query_only=0;SAVEPOINT filling",
-				 err) ?:
+		rc = nsx_db_exec(db, "SAVEPOINT filling", err) ?:
 		     copy_rows(db, i, err) ?:
-		     nsx_db_exec(db, query_only ?
-				 "RELEASE filling;PRAGMA query_only=1" :
-				 "RELEASE filling", err);
+		     nsx_db_exec(db, "RELEASE filling", err);
 		db->is_filling = false;
 		db->fill[i] = FILLED;
 	}

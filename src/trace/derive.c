@@ -1,6 +1,7 @@
 /* derive.c - orders the rows, then derives which call launched which GPU operation, the class of
  * each call, and how rows nest.
  */
+#include "schema/viewscan.h"
 #include "trace/load.h"
 
 /* Order -------------------------------------------------------------------*/
@@ -337,6 +338,21 @@ static bool is_in_seconds(const char *window)
 	return dots && dots > window && (dots[-1] != 's' || !nsx_ends_with(dots, "s"));
 }
 
+struct earliest {
+	int64_t ns;
+	bool is_any_time; /* the session starts before 0, so an event may, too */
+};
+
+static int note_os_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			struct nsx_err *err NSX_UNUSED)
+{
+	struct earliest *first = ctx;
+
+	if (nsx_is_instant(v) && (first->is_any_time || v->u.i >= 0))
+		first->ns = NSX_MIN(first->ns, v->u.i);
+	return 0;
+}
+
 /* Finds the time from which a window given in seconds counts. OS calls are not loaded yet, but one
  * may be the first event.
  */
@@ -344,18 +360,15 @@ static int find_first_event(const struct nsx_loader *l, const char *window,
 			      int64_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
-	int64_t os_ns;
+	struct earliest os = {INT64_MAX, t->session_start_ns < 0};
 
 	*ret = t->first_ns;
-	if (!is_in_seconds(window) || !nsx_has_view(l->schema, NSX_VIEW_osrt))
+	if (!is_in_seconds(window))
 		return 0;
-	if (nsx_db_number(l->schema->db, t->session_start_ns < 0 ?
-			  "SELECT min(start_ns) FROM temp.osrt" :
-			  "SELECT min(start_ns) FROM temp.osrt WHERE start_ns >= 0",
-			  INT64_MAX, &os_ns, err))
+	if (nsx_view_each(l->schema, osrt, note_os_call, &os, err, start_ns))
 		return err->rc;
-	if (os_ns < t->first_ns || t->first_ns == t->last_ns)
-		*ret = os_ns < INT64_MAX ? os_ns : t->first_ns;
+	if (os.ns < t->first_ns || t->first_ns == t->last_ns)
+		*ret = os.ns < INT64_MAX ? os.ns : t->first_ns;
 	return 0;
 }
 

@@ -8,6 +8,14 @@
 
 /* GPUs, devices, streams -----------------------------------------------------*/
 
+static const enum nsx_field gpu_columns[] = {
+	NSX_FIELDS(gpu, id, name, uuid, bus, vm_id, cuda_device, memory_bytes, bandwidth, sm_count,
+		   compute_major, compute_minor, max_warps_per_sm),
+	NSX_FIELDS(gpu, max_blocks_per_sm, max_shared_per_block, max_shared_per_block_optin,
+		   max_shared_per_sm, max_registers_per_sm, max_registers_per_block,
+		   threads_per_warp, numa_node, clock),
+};
+
 static void devices_add_gpu(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_trace *t = l->t;
@@ -49,13 +57,9 @@ NSX_ORDER(cmp_nics, struct nsx_nic, UP(id));
 void nsx_load_gpus(struct nsx_loader *l)
 {
 	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
-	nsx_load_rows(l, NSX_VIEW_gpu, "id, name, uuid, bus, vm_id, cuda_device, memory_bytes, "
-		      "bandwidth, sm_count, compute_major, compute_minor, max_warps_per_sm, "
-		      "max_blocks_per_sm, max_shared_per_block, max_shared_per_block_optin, "
-		      "max_shared_per_sm, max_registers_per_sm, max_registers_per_block, "
-		      "threads_per_warp, numa_node, clock", 21, devices_add_gpu);
+	nsx_load_rows(l, NSX_VIEW_gpu, gpu_columns, ARRAY_LEN(gpu_columns), devices_add_gpu);
 	l->t->nic = nsx_arena_get(l->t->arena, MAX_NICS * sizeof(*l->t->nic));
-	nsx_load_rows(l, NSX_VIEW_nic, "id, name, link", 3, add_nic);
+	NSX_LOAD_EACH(l, nic, add_nic, id, name, link);
 	nsx_sort(l->t->nic, l->t->nnics, sizeof(*l->t->nic), cmp_nics);
 }
 
@@ -361,9 +365,8 @@ static void set_stream_types(struct nsx_loader *l)
 {
 	struct nsx_stream_types *types = &l->stream_types;
 
-	nsx_load_rows(l, NSX_VIEW_cuda_stream, "process_id, context_id, stream_id, type", 4,
-		      add_stream_type);
-	nsx_load_rows(l, NSX_VIEW_cuda_context, "process_id, context_id, sm_count", 3, add_context);
+	NSX_LOAD_EACH(l, cuda_stream, add_stream_type, process_id, context_id, stream_id, type);
+	NSX_LOAD_EACH(l, cuda_context, add_context, process_id, context_id, sm_count);
 	for (uint32_t i = 0; i < l->t->nstreams; i++) {
 		struct nsx_stream *s = &l->t->stream[i];
 		int64_t pid = s->process == NSX_NONE ? -1 : l->t->process[s->process].pid;
@@ -388,8 +391,7 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	nsx_few(new_id, t->arena, l->streams_map.n);
 	nsx_few(t->stream, t->arena, l->streams_map.n);
 	nsx_few(t->device, t->arena, MAX_DEVICES);
-	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid, sm_count", 5,
-		      add_gpu_ordinal);
+	NSX_LOAD_EACH(l, cuda_device, add_gpu_ordinal, pid, cuda_id, gpu_id, uuid, sm_count);
 	if (assign_stream_devices(l, new_id, err))
 		return err->rc;
 	set_stream_types(l);

@@ -124,11 +124,10 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 		l->syncs.process[i] = t->thread[r.new_id[l->syncs.process[i]]].process;
 	for (size_t i = 0; i < l->record_set.n; i++)
 		l->records.process[i] = t->thread[r.new_id[l->records.process[i]]].process;
-	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3, name_process);
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, ids_name_thread);
+	NSX_LOAD_EACH(l, process, name_process, global_pid, pid, name);
+	NSX_LOAD_EACH(l, thread_name, ids_name_thread, global_tid, name);
 	nsx_few(l->named_by, t->arena, t->nprocesses);
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name, priority", 3,
-		      rename_launched_process);
+	NSX_LOAD_EACH(l, thread_name, rename_launched_process, global_tid, name, priority);
 	return 0;
 }
 

@@ -14,10 +14,16 @@ static int32_t rank_or_none(const struct nsx_val *v)
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
 }
 
+static void note_communicator_size(struct nsx_loader *l, const struct nsx_val *v)
+{
+	l->most_ranks = NSX_MAX(l->most_ranks, nsx_i64_or(&v[0], 0));
+}
+
 /* Keeps a communicator whose ranks have other numbers than in the job's greatest communicator. */
 static void add_renumbered_communicator(struct nsx_loader *l, const struct nsx_val *v)
 {
-	if (v[1].type == NSX_V_I64 && !v[1].u.i)
+	if (nsx_i64_or(&v[1], -1) != nsx_i64_or(&v[2], -1) ||
+	    nsx_i64_or(&v[3], 0) != l->most_ranks)
 		nsx_push_or_die(l->subset, l->nsubsets, l->cap_subsets, nsx_i64_or(&v[0], 0));
 }
 
@@ -76,8 +82,8 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_library_rw *c = &l->library;
 
-	nsx_load_rows(l, NSX_VIEW_mpi_comm, "comm, rank IS local_rank AND "
-		      "size IS (SELECT max(size) FROM mpi_comm)", 2, add_renumbered_communicator);
+	NSX_LOAD_EACH(l, mpi_comm, note_communicator_size, size);
+	NSX_LOAD_EACH(l, mpi_comm, add_renumbered_communicator, comm, rank, local_rank, size);
 	nsx_sort(l->subset, l->nsubsets, sizeof(*l->subset), nsx_cmp_i64);
 	l->library_set = (struct nsx_colset){"library calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),

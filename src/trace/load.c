@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "base/stat.h"
+#include "schema/viewscan.h"
 #include "trace/load.h"
 
 static const char *load_pid_source(const struct nsx_schema *s, enum nsx_field global,
@@ -260,32 +261,30 @@ static bool has_library_call(const struct nsx_trace *t, const struct nsx_window 
 	return false;
 }
 
+struct instants_within {
+	const struct nsx_window *w;
+	bool any;
+};
+
+static int note_instant(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			struct nsx_err *err NSX_UNUSED)
+{
+	struct instants_within *x = ctx;
+
+	x->any |= v->type == NSX_V_I64 && v->u.i >= x->w->start_ns && v->u.i < x->w->end_ns;
+	return 0;
+}
+
 /* Whether w has samples or thread switches, which can occur without any event. */
 static int has_samples_or_switches(const struct nsx_loader *l, const struct nsx_window *w,
 				   bool *ret, struct nsx_err *err)
 {
-	static const struct {
-		enum nsx_view view;
-		const char *instant;
-	} views[] = {{NSX_VIEW_sample, "start_ns"},
-		     {NSX_VIEW_sched, "start_ns"},
-		     {NSX_VIEW_gpu_metric, "timestamp_ns"}};
-	int rc = 0;
+	struct instants_within x = {.w = w};
+	int rc = nsx_view_each(l->schema, sample, note_instant, &x, err, start_ns) ?:
+		 nsx_view_each(l->schema, sched, note_instant, &x, err, start_ns) ?:
+		 nsx_view_each(l->schema, gpu_metric, note_instant, &x, err, timestamp_ns);
 
-	*ret = false;
-	for (unsigned i = 0; !rc && !*ret && i < ARRAY_LEN(views); i++) {
-		int64_t n = 0;
-		char sql[200];
-
-		if (!nsx_has_view(l->schema, views[i].view))
-			continue;
-		snprintf(sql, sizeof(sql), "SELECT EXISTS (SELECT 1 FROM "
-			 "temp.%s WHERE %s BETWEEN %" PRId64 " AND %" PRId64
-			 ")", nsx_view_defs[views[i].view].name,
-			 views[i].instant, w->start_ns, w->end_ns - 1);
-		rc = nsx_db_number(l->schema->db, sql, 0, &n, err);
-		*ret = n;
-	}
+	*ret = x.any;
 	return rc;
 }
 

@@ -234,6 +234,7 @@ struct nsx_loader {
 		uint32_t *thread;
 		uint8_t *type;
 	} overheads;
+	int64_t most_ranks; /* of an MPI communicator                        */
 	int64_t *subset; /* MPI communicators in which ranks have other numbers, ascending */
 	size_t nsubsets, cap_subsets;
 	struct nsx_library_rw {
@@ -382,9 +383,13 @@ struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
-/* Passes every row of a small table to fn, with at most 24 columns. Damage only gives a warning. */
-void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
-		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
+/* Passes every row of a small table to fn. Damage only gives a warning. */
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const enum nsx_field *fields,
+		   unsigned n, void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
+/* NSX_LOAD_EACH(l, thread_name, name_thread, global_tid, name) */
+#define NSX_LOAD_EACH(l, v, fn, ...)                                          \
+	nsx_load_rows(l, NSX_VIEW_##v, (const enum nsx_field[]){NSX_FIELDS(v, __VA_ARGS__)}, \
+		      ARRAY_LEN(((const enum nsx_field[]){NSX_FIELDS(v, __VA_ARGS__)})), fn)
 
 /* Cells -------------------------------------------------------------------*/
 

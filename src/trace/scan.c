@@ -289,26 +289,27 @@ void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const char *columns, unsigned n,
-		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
-{
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_val v[24] = {{0}};
-	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf sql = {0};
-	struct nsx_err err;
-	int rc;
+struct row_reader {
+	struct nsx_loader *l;
+	void (*fn)(struct nsx_loader *l, const struct nsx_val *v);
+};
 
-	if (!nsx_has_view(l->schema, view))
-		return;
-	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns, nsx_view_defs[view].name);
-	rc = nsx_db_prepare(l->schema->db, sql.p, &s, &err);
-	while (!rc && (rc = nsx_step(s, &err)) == 1) {
-		for (unsigned i = 0; i < n; i++)
-			nsx_read_val(s, (int)i, &v[i]);
-		fn(l, v);
-		rc = 0;
-	}
-	if (rc < 0)
+static int pass_row_to_loader(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			      struct nsx_err *err NSX_UNUSED)
+{
+	const struct row_reader *r = ctx;
+
+	r->fn(r->l, v);
+	return 0;
+}
+
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view, const enum nsx_field *fields,
+		   unsigned n, void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
+{
+	struct row_reader r = {l, fn};
+	struct nsx_err err;
+
+	if (nsx_view_scan(l->schema, view, fields, n, 1, pass_row_to_loader, &r, 0, &err))
 		nsx_schema_lose_rows(l->schema, view, &err);
 }
 

@@ -351,7 +351,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 	slice_samples_by_thread(l, set.n);
 	nsx_arena_drop(t->arena, s->start_ns);
 	nsx_arena_drop(t->arena, s->global_tid);
-	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2, name_sampled);
+	NSX_LOAD_EACH(l, thread_name, name_sampled, global_tid, name);
 	t->samples.n = set.n;
 	t->samples.stack = s->stack;
 	return 0;

@@ -132,6 +132,15 @@ static int64_t thread_api_ns(const struct nsx_trace *t, uint64_t thread, uint32_
 	return ns;
 }
 
+static int note_duration(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			 struct nsx_err *err NSX_UNUSED)
+{
+	int64_t *most = ctx;
+
+	*most = NSX_MAX(*most, nsx_i64_or(v, INT64_MIN));
+	return 0;
+}
+
 /* Finds the time in which scheduling was traced: from its first row to the end of the session,
  * because a sleeping thread has no row until it wakes or ends.
  */
@@ -139,9 +148,7 @@ static int find_scheduling_window(const struct nsx_trace *t, const struct cpu_th
 				  struct nsx_window *ret, struct nsx_err *err)
 {
 	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
-	if (nsx_has_view(t->schema, NSX_VIEW_analysis) &&
-	    nsx_db_number(t->schema->db, "SELECT max(duration_ns) FROM "
-			  "temp.analysis", INT64_MIN, &ret->end_ns, err))
+	if (nsx_view_each(t->schema, analysis, note_duration, &ret->end_ns, err, duration_ns))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		ret->start_ns = NSX_MIN(ret->start_ns, all->v[i].first.at_ns);
