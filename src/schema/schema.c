@@ -97,7 +97,7 @@ static unsigned long schema_version_of(const char *table, const char *name)
 	return *end ? 0 : version;
 }
 
-/* Finds the newest version of a table: NVTX_EVENTS_V3 rather than NVTX_EVENTS_V2 for NVTX_EVENTS. */
+/* Finds the newest version of a table: NVTX_EVENTS_V3 rather than _V2 for NVTX_EVENTS. */
 static const void *schema_find_version(const void *db, const char *name)
 {
 	const struct nsx_table_info *found = NULL;
