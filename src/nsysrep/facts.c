@@ -29,7 +29,7 @@ static void facts_add_files(const struct nsx_container *c, const struct nsx_rep_
 			nsx_val_field(&m, 3), nsx_val_field(&m, 1)});
 }
 
-enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, /* of a machine */
+enum { VM = 1, NAMED_STREAM = 13, CONTEXT = 14, STREAM = 15, CPU_COUNTER = 23, /* of a machine */
        VM_FACTS = 2, VM_GPU = 7, VM_CUDA_DEVICE = 9 };
 
 static void add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows)
@@ -47,6 +47,7 @@ static void add_machine(const struct nsx_container *c, struct nsx_rep_rows *rows
 	add_message_rows(rows, NSX_REP_NVTX_CUDA_STREAM, c->machine, NAMED_STREAM, NULL);
 	add_message_rows(rows, NSX_REP_CUDA_CONTEXT, c->machine, CONTEXT, NULL);
 	add_message_rows(rows, NSX_REP_CUDA_STREAM, c->machine, STREAM, NULL);
+	add_message_rows(rows, NSX_REP_PERF_METRIC, c->machine, CPU_COUNTER, NULL);
 }
 
 static const char *property_name(uint64_t n)

@@ -31,6 +31,8 @@ row calls.nsys-rep 'SELECT "end", bufferAddr, peerWorkerUid, tag FROM UCP_SUBMIT
 row calls.nsys-rep 'SELECT start, eventKind, parallelId, parentTaskId FROM OPENMP_EVENT_KIND_PARALLEL' '1000|28|2|1'
 row calls.nsys-rep 'SELECT start, kind, parallelId, taskId, count FROM OPENMP_EVENT_KIND_WORKSHARE' '1100|1|2|3|2000'
 row calls.nsys-rep 'SELECT * FROM PERF_EVENT_CPU_RAW_EVENT' '-5|5|1|0|8192|42'
+row calls.nsys-rep 'SELECT m.* FROM PERF_EVENT_CPU_RAW_EVENT JOIN TARGET_INFO_PERF_METRIC AS m ON m.id = eventId' \
+	'8192|CPU Clock (sw)|a timer|clock'
 row calls.nsys-rep "SELECT jsonText FROM NVTX_EVENTS WHERE text = 'payload'" \
 	'{"a": 1, "b": 2, "c": [3, -4], "d": "say\"", "e": ["red", "none"], "f": "xyz", "g": 5}'
 # 256 entries at the same 8 bytes are no payload.
