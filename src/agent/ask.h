@@ -35,8 +35,6 @@ struct nsx_subject { /* the report that questions are about, and data that sever
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked; the caller frees it */
 	bool is_agents; /* the asker is an agent, which has tools but no shell */
-	unsigned threads; /* for a report without sections                   */
-	bool is_looked_over; /* all tables of the trace were read, so that all damage is known */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: several traces, or none         */

@@ -1,7 +1,6 @@
 /* questions.c - the list of questions, and how one is answered. */
 #include "agent/ask.h"
 #include "report/corrections.h"
-#include "schema/viewscan.h"
 
 const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
 #define NSX_QUESTION(id, text, arg, optional, asks, what)                     \
@@ -27,37 +26,6 @@ const char *nsx_question_nearest(const char *name)
 		if (nsx_is_nearer(name, strlen(name), nsx_questions[i].name, &best))
 			nearest = nsx_questions[i].name;
 	return nearest;
-}
-
-static int drop_row(void *ctx NSX_UNUSED, int64_t rid NSX_UNUSED, const struct nsx_val *v NSX_UNUSED,
-		    struct nsx_err *err)
-{
-	return nsx_stopped(err);
-}
-
-/* Reads the tables that only the sections of a report read, because reading shows damage. */
-static int look_for_damage(struct nsx_subject *s, struct nsx_err *err)
-{
-	static const enum nsx_view views[] = {
-		NSX_VIEW_profiler_overhead, NSX_VIEW_sched, NSX_VIEW_gpu_metric,
-		NSX_VIEW_gpu_metric_info, NSX_VIEW_memory_event, NSX_VIEW_um_cpu_fault,
-		NSX_VIEW_um_gpu_fault, NSX_VIEW_export_meta, NSX_VIEW_capture_meta,
-		NSX_VIEW_diagnostic, NSX_VIEW_analysis, NSX_VIEW_enum_memcpy,
-		NSX_VIEW_enum_mem_kind};
-	int rc = 0;
-
-	for (unsigned i = 0; !rc && !s->r->page && !s->is_looked_over && i < ARRAY_LEN(views);
-	     i++) {
-		enum nsx_field fields[NSX_MAX_COLUMNS];
-		unsigned n = nsx_view_nfields(views[i]);
-
-		for (unsigned k = 0; k < n; k++)
-			fields[k] = nsx_view_defs[views[i]].first + k;
-		rc = nsx_view_scan(s->r->trace->schema, views[i], fields, n, s->threads, drop_row,
-				   s, 0, err);
-	}
-	s->is_looked_over = true;
-	return rc;
 }
 
 /* Lowers the confidence of an answer to that of its data. */
@@ -107,7 +75,7 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	a = nsx_answer_new(s->r, limit);
 	a->subject = s;
 	a->argument = argument;
-	rc = look_for_damage(s, err) ?: q->ask(a, err);
+	rc = q->ask(a, err);
 	if (rc == NSX_E_USAGE && nsx_report_damage(a->r))
 		rc = nsx_wrap(err, "in the readable part of a damaged trace");
 	limit_confidence(a);

@@ -144,7 +144,7 @@ static int cmd_ask_answer(struct args *args, char **operands, struct nsx_err *er
 	struct nsx_answer *a = NULL;
 	int rc = nsx_engine_read(&args->engine, &o, err) ?: nsx_report_open(&o, &r, err);
 
-	s = (struct nsx_subject){.r = r, .threads = o.threads};
+	s = (struct nsx_subject){.r = r};
 	if (!rc)
 		rc = nsx_ask(&s, q, operands[2],
 			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS, &a, err);

@@ -168,6 +168,7 @@ static int cmd_convert_read_args(const struct args *a, struct nsx_convert_job *j
 	if (a->max_size && !strcmp(job->to, "-"))
 		return nsx_fail(err, NSX_E_USAGE, "--max-size is for files: "
 				"what is on stdout cannot be taken back");
+	o->is_chosen = a->activity || o->window;
 	job->max_bytes = a->max_size;
 	if (parse_activities(a->activity, o->pftrace, &o->activities, err))
 		return err->rc;

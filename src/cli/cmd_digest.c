@@ -66,17 +66,16 @@ static int digest_trace(const struct args *a, const char *path,
 	const char *out = a->out ?: nsx_default_out(path, ".nsxd", arena);
 	struct nsx_target to = nsx_digest_target(out, &path, 1);
 	size_t n = 0, bytes;
-	bool is_partial = false;
+	const char *damage;
 	int rc = nsx_target_check(&to, err) ?: nsx_digest_read_trace(path, o, &v, &n, err) ?:
 		 nsx_digest_write(&to, v, n, &bytes, err);
 
 	if (!rc && !a->quiet)
 		cmd_digest_say((const struct nsx_digest *const *)v, n, a->rank >= 0, bytes, out);
-	for (size_t i = 0; i < n; i++)
-		is_partial |= v[i]->is_partial;
+	/* one trace's ranks share its damage */
+	damage = n && v[0]->damage ? nsx_arena_strdup(arena, v[0]->damage) : NULL;
 	nsx_digests_free(v, n);
-	return rc ?: nsx_cmd_partial(is_partial ? "the trace could not be read whole; the "
-			       "report on it says why" : NULL);
+	return rc ?: nsx_cmd_partial(damage);
 }
 
 static int cmd_digest_run(void *args, int n, char **operands, struct nsx_err *err)

@@ -56,6 +56,7 @@ struct nsx_convert_opts {
 	const char *nvtx_prefix; /* only ranges with this prefix; NULL: all ranges */
 	const char *window;	 /* as typed; NULL: none                    */
 	unsigned threads;
+	bool is_chosen;		 /* the user chose what is converted        */
 	bool no_metadata;	 /* omit names of processes and threads     */
 	bool pftrace;		 /* Perfetto packets instead of JSON        */
 	bool gpu_tracks;	 /* write GPU work as plain slices, for readers that do not know

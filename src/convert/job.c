@@ -4,6 +4,7 @@
 #include <errno.h>
 #include "convert/several.h"
 #include "convert/job.h"
+#include "schema/viewscan.h"
 
 void nsx_converted_done(struct nsx_converted *c)
 {
@@ -45,6 +46,8 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 	if (rc)
 		return rc;
 	rc = nsx_convert(&s, o, out, &counts, &ret->warnings, &ret->notes, err);
+	if (!rc && !o->is_chosen) /* what was not asked for is not read either */
+		rc = nsx_schema_look_over(&s, o->threads, err);
 	for (size_t i = 0; !rc && nsx_schema_loss(&s, i); i++)
 		nsx_buf_printf(&ret->warnings, "%s\n", nsx_schema_loss(&s, i));
 	if (nsx_db_has_changed(s.db) && (!rc || nsx_is_damage(rc)))

@@ -254,7 +254,8 @@ static void side_digest_describe(struct nsx_side *side, struct nsx_digest *const
 			models[nmodels++] = v[i]->gpu_model;
 		side->peak_bytes = NSX_MAX(side->peak_bytes, v[i]->peak_bytes);
 		if (v[i]->is_partial)
-			side->damage = "its trace had lost rows when it was digested";
+			side->damage = v[i]->damage ? nsx_arena_strdup(side->arena, v[i]->damage) :
+				       "its trace had lost rows when it was digested";
 	}
 	for (size_t i = 0; i < n; i++)
 		nkinds += v[i]->nkinds;

@@ -154,6 +154,7 @@ struct nsx_digest {
 	int64_t launches, launch_ns, syncs, sync_ns;
 	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak_bytes -1: not known */
 	bool is_partial; /* rows were dropped or damaged */
+	const char *damage; /* why; NULL: none, or the digest comes from a file */
 	struct nsx_totals *whole; /* totals of the trace; only its first rank has them */
 	size_t nwhole;		  /* number of elements of `whole`: 0 or 1 */
 	struct nsx_dstep *steps;

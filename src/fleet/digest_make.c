@@ -496,7 +496,10 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);
 	for (size_t i = 0; i < n && !rc && !m->o->only_names; i++) {
-		v[i]->is_partial = nsx_report_damage(m->r) != NULL;
+		v[i]->damage = nsx_report_damage(m->r);
+		v[i]->is_partial = v[i]->damage != NULL;
+		if (v[i]->damage)
+			v[i]->damage = nsx_arena_strdup(v[i]->arena, v[i]->damage);
 		rc = nsx_digest_seal(v[i], err);
 	}
 	return rc;

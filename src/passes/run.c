@@ -6,6 +6,7 @@
 #include "detect/verdict.h"
 #include "facts/replay/replay.h"
 #include "passes/pass.h"
+#include "schema/viewscan.h"
 
 const struct nsx_pass *const nsx_passes[] = {
 #define NSX_PASS(id) &nsx_pass_##id,
@@ -383,10 +384,18 @@ static int analyse_trace(const struct run *run, struct nsx_err *err)
 {
 	const struct nsx_opts *o = run->opts;
 	struct nsx_report *r = run->report;
+	bool has_sections = o->purpose != NSX_FOR_WHAT_IFS && o->purpose != NSX_FOR_EVENTS;
+	int rc = has_sections ? compute_all_sections(run, err) :
+		 o->purpose == NSX_FOR_WHAT_IFS ?
+				nsx_model_build(run->trace, run->facts, o->replay_ops,
+						&run->facts->model, err) : 0;
 
-	if (compute_all_sections(run, err))
+	if (rc || nsx_schema_look_over(run->trace->schema, o->threads, err))
 		return err->rc;
+	/* what changes later was read already */
 	r->has_changed = nsx_db_has_changed(run->trace->schema->db);
+	if (!has_sections)
+		return 0;
 	collect_warnings(r);
 	if (!nsx_is_whole(o))
 		return 0;
@@ -413,14 +422,8 @@ static int make_trace_report(const struct nsx_trace *trace, const struct nsx_opt
 		return rc;
 	r = new_report(trace, opts);
 	r->facts = facts;
-	if (opts->purpose == NSX_FOR_WHAT_IFS)
-		rc = nsx_model_build(trace, facts, opts->replay_ops, &facts->model, err);
-	else if (opts->purpose != NSX_FOR_EVENTS)
-		rc = analyse_trace(&(struct run){trace, facts, opts, &measured, r}, err);
+	rc = analyse_trace(&(struct run){trace, facts, opts, &measured, r}, err);
 	nsx_steps_done(&measured.steps);
-	/* analyse_trace looks before it lists warnings; what changes later was read already */
-	if (opts->purpose == NSX_FOR_WHAT_IFS || opts->purpose == NSX_FOR_EVENTS)
-		r->has_changed = nsx_db_has_changed(trace->schema->db);
 	if (rc)
 		nsx_report_free(r);
 	else

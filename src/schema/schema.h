@@ -107,6 +107,7 @@ struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	} *v; /* sorted by text */
 	size_t n, cap;
 	bool is_of[NSX_NVIEWS]; /* whether the view's table lost rows */
+	bool was_read[NSX_NVIEWS]; /* whether the view's table was read, so that damage is known */
 };
 
 /* Labels that exporters use for kinds of copies: "Host-to-Device" for NSX_COPY_HTOD. */

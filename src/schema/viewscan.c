@@ -25,6 +25,9 @@ int nsx_view_open(const struct nsx_schema *s, struct nsx_db *db, enum nsx_view v
 	const char *instant = instants[v] ? s->column[instants[v]] : NULL;
 	int rc = nsx_scan_open(db, s->table[v], columns, ncolumns, nparts, ret, err);
 
+	pthread_mutex_lock(&s->losses->lock);
+	s->losses->was_read[v] = true;
+	pthread_mutex_unlock(&s->losses->lock);
 	if (rc || !instant || !s->reach->is_on)
 		return rc;
 	/* A scheduling interval lies between two rows of its thread, so the neighbours of rows are
@@ -86,6 +89,28 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  nsx_par(nparts, nsx_scan_parts(job.scan), viewscan_run_part, &job, err);
 	nsx_scan_close(job.scan);
 	nsx_db_close(db);
+	return rc;
+}
+
+static int drop_row(void *ctx NSX_UNUSED, int64_t rid NSX_UNUSED, const struct nsx_val *v NSX_UNUSED,
+		    struct nsx_err *err)
+{
+	return nsx_stopped(err);
+}
+
+int nsx_schema_look_over(const struct nsx_schema *s, unsigned nparts, struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++) {
+		enum nsx_field fields[NSX_MAX_COLUMNS];
+		unsigned n = nsx_view_nfields(v);
+
+		for (unsigned k = 0; k < n; k++)
+			fields[k] = nsx_view_defs[v].first + k;
+		if (!s->losses->was_read[v])
+			rc = nsx_view_scan(s, v, fields, n, nparts, drop_row, NULL, 0, err);
+	}
 	return rc;
 }
 

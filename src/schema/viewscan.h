@@ -26,6 +26,10 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
+/* Reads the tables that were not read yet, because reading shows damage. */
+int nsx_schema_look_over(const struct nsx_schema *s, unsigned nparts,
+			 struct nsx_err *err) NSX_CHECKED;
+
 /* Calls nsx_view_scan with one part, and takes the short names of view and fields:
  *	nsx_view_each(schema, mpi_rank, on_rank, ctx, err, global_tid, rank)
  */
