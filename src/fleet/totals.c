@@ -174,6 +174,7 @@ static const char *longest_in(const struct measure *s, const uint32_t *calls,
 
 struct gap {
 	struct nsx_span at;
+	int64_t ns;   /* of start-up */
 	uint32_t end; /* number of the kernel that ends it, in a process; of its own if none does */
 };
 
@@ -193,7 +194,9 @@ static int number_end(const struct measure *s, int64_t end_ns, struct nsx_groups
 	return nsx_group(ends, (uint64_t)end_ns, UINT64_MAX, ret, err);
 }
 
-/* Lists gaps that are more than half start-up. ends: numbers of what ends them. */
+/* Lists gaps with start-up. The rest of such a gap is ordinary time of the host: it stays if the
+ * start-up goes. ends: numbers of what ends them.
+ */
 static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
 		     const struct nsx_spans *calls, struct nsx_groups *ends,
 		     struct gap *ret, size_t *ret_n, struct nsx_err *err)
@@ -202,12 +205,12 @@ static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
 
 	for (size_t i = 0; i + 1 < busy->n; i++) {
 		struct nsx_span at = {busy->v[i].end_ns, busy->v[i + 1].start_ns};
-		int64_t ns = at.end_ns - at.start_ns;
+		int64_t ns = nsx_spans_covered(calls, &cursor, at.start_ns, at.end_ns);
 
-		if (ns <= ONE_TIME_GAP_NS ||
-		    2 * nsx_spans_covered(calls, &cursor, at.start_ns, at.end_ns) <= ns)
+		if (ns <= ONE_TIME_GAP_NS)
 			continue;
 		ret[n].at = at;
+		ret[n].ns = ns;
 		if (number_end(s, at.end_ns, ends, &ret[n++].end, err))
 			return err->rc;
 	}
@@ -215,14 +218,13 @@ static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
 	return 0;
 }
 
-/* Adds gaps of start-up, except those that recur before the same kernel; the first of those still
- * counts.
+/* Adds start-up, except in gaps that recur before the same kernel; the first of those still counts.
  */
 static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct nsx_err *err)
 {
 	struct nsx_groups ends = {0};
 	struct nsx_spans calls;
-	struct nsx_span longest = {0, 0};
+	struct gap longest = {.ns = 0};
 	uint32_t *which, *times, *met;
 	struct gap *gaps;
 	size_t n = 0, ncalls;
@@ -239,18 +241,16 @@ static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct 
 	for (size_t i = 0; i < n; i++)
 		times[gaps[i].end]++;
 	for (size_t i = 0; i < n; i++) {
-		int64_t ns = gaps[i].at.end_ns - gaps[i].at.start_ns;
-
 		if (met[gaps[i].end]++ && times[gaps[i].end] >= RECURS)
 			continue;
-		s->ret->ns[NSX_TOTAL_ONE_TIME] += ns;
-		if (ns > longest.end_ns - longest.start_ns)
-			longest = gaps[i].at;
+		s->ret->ns[NSX_TOTAL_ONE_TIME] += gaps[i].ns;
+		if (gaps[i].ns > longest.ns)
+			longest = gaps[i];
 	}
 	nsx_groups_done(&ends);
-	s->ret->one_time_ns = longest.end_ns - longest.start_ns;
-	if (s->ret->one_time_ns)
-		s->ret->one_time = longest_in(s, which, ncalls, &longest);
+	s->ret->one_time_ns = longest.ns;
+	if (longest.ns)
+		s->ret->one_time = longest_in(s, which, ncalls, &longest.at);
 	return rc;
 }
 

@@ -8,7 +8,7 @@
 enum nsx_total_part {
 	NSX_TOTAL_KERNELS,  /* a kernel or replay runs on some GPU */
 	NSX_TOTAL_COPIES,   /* only copies and memsets */
-	NSX_TOTAL_ONE_TIME, /* gaps of start-up that do not recur: first launches, modules,
+	NSX_TOTAL_ONE_TIME, /* start-up in gaps that do not recur: first launches, modules,
 			       contexts, first allocations */
 	NSX_TOTAL_IDLE,	    /* the rest: host and idle */
 	NSX_NTOTALS
@@ -28,7 +28,7 @@ struct nsx_totals {
 	int64_t kernel_ns;		  /* sum of the durations of these launches */
 	bool migrates;			  /* unified memory migrates pages */
 	const char *one_time; /* the call in the longest one-time gap; "": none */
-	int64_t one_time_ns;  /* length of that gap */
+	int64_t one_time_ns;  /* start-up in that gap */
 	uint64_t sequence;    /* hash of the launched kernels' names, by GPU and start; 0: fewer
 				 than NSX_NBLOCKS */
 	struct nsx_launch_block { /* launches [i * launches / nblocks, ...) of that order */

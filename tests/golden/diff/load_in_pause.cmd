@@ -1,0 +1,1 @@
+diff @diff_before @diff_load_in_pause --md
