@@ -159,16 +159,19 @@ static int cmp_spans(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
-/* The calls of a finding's kernel, or else what its remedy would change. */
+/* The calls of a finding's kernel or family of kernels, or else what its remedy would change. */
 static int places_of_finding(struct nsx_answer *a, const struct nsx_finding *f,
 		       struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_change kernel = {.op = NSX_ON_KERNELS, .name = f->subject};
 	struct nsx_finding of = *f;
 
-	if (f->id == NSX_ID_top_kernel)
+	if (f->id == NSX_ID_top_kernel) {
 		of.remedy = (struct nsx_plan){&kernel, 1};
-	return nsx_finding_places(a->r->trace, &of, &a->r->page->judged, a->out->arena, ret, err);
+		if (!strcmp(f->proof[0].csv, "kernel_families"))
+			kernel.family = f->subject;
+	}
+	return nsx_finding_places(a->r, &of, &a->r->page->judged, a->out->arena, ret, err);
 }
 
 static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, struct nsx_err *err)

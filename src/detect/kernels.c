@@ -153,16 +153,18 @@ static int cmp_kernel_names(const void *x, const void *y, void *context NSX_UNUS
 	return cmp_kernels(x, y);
 }
 
-/* Adds the place where a kernel is launched. Walks all operations of the device, so it is called
- * only for kernels that are reported.
+/* Adds the place where a kernel, or with a family all kernels of it, is launched. Walks all
+ * operations of the device, so it is called only for kernels that are reported.
  */
 static int kernels_tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
-		      struct nsx_finding *f, struct nsx_err *err)
+		      const char *family, struct nsx_finding *f, struct nsx_err *err)
 {
 	struct nsx_places *places = nsx_new_places(k->d);
 
 	NSX_EACH_JUDGED(k->d, device_of(k, x), i)
-		if (is_looked_at(k, i) && id_of(k, by_shape, i) == x->id &&
+		if (is_looked_at(k, i) &&
+		    (family ? !strcmp(words_of(k, nsx_op_name(k->d->trace, i))->family, family) :
+			      id_of(k, by_shape, i) == x->id) &&
 		    nsx_places_add_op(places, 0, i, nsx_op_ns(&k->d->trace->ops, i), err))
 			return err->rc;
 	nsx_places_tell(places, 0, f);
@@ -320,14 +322,15 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 }
 
 /* Proposes the family with most time if no single kernel takes much, searching the few hundred
- * kernels with most time. Returns false if there is none.
+ * kernels with most time. *ret_found: whether there is one.
  */
-static bool propose_family(struct kernels *k)
+static int propose_family(struct kernels *k, bool *ret_found, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), nkin = 0;
 	struct kernel best = {.ns = 0};
 	const char *family;
+	struct nsx_finding f;
 
 	for (size_t i = 0; i < n; i++) {
 		struct kernel sum = {.first = k->names.v[i].first, .id = k->names.v[i].id};
@@ -347,10 +350,11 @@ static bool propose_family(struct kernels *k)
 			nkin = kin;
 		}
 	}
-	if (!best.ns || gpu_time_of(k, best.ns) < KERNEL_SHARE * k->length_ns)
-		return false;
+	*ret_found = best.ns && gpu_time_of(k, best.ns) >= KERNEL_SHARE * k->length_ns;
+	if (!*ret_found)
+		return 0;
 	family = words_of(k, best.id)->family;
-	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_top_kernel,
+	f = (struct nsx_finding){.id = NSX_ID_top_kernel,
 		.subject = family, .confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
 		.title = nsx_tell(l, say_kernels_take, nsx_tell_name(l, family),
 			kernels_tell_share(k, best.ns)),
@@ -359,8 +363,11 @@ static bool propose_family(struct kernels *k)
 			say_bound(k, best.ns, best.count)},
 		.recommendation = {profile_advice(k, &best, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
-			.at = {{"family", nsx_string(family)}}}}});
-	return true;
+			.at = {{"family", nsx_string(family)}}}}};
+	if (kernels_tell_place(k, false, &best, family, &f, err))
+		return err->rc;
+	nsx_found(l, &f);
+	return 0;
 }
 
 /* "in full: NAME"; NULL if the label already is the full name or the name is too long to read. */
@@ -385,6 +392,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = gpu_time_of(k, top->ns) / k->length_ns;
+	bool is_family;
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
@@ -398,7 +406,9 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	if (um && 3 * um->measured_ns >= (double)top->ns)
 		return 0; /* the kernel waits for pages */
 	if (share < KERNEL_SHARE) {
-		if (propose_family(k) || nsx_graphs_hide(&k->d->facts->graphs))
+		if (propose_family(k, &is_family, err))
+			return err->rc;
+		if (is_family || nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
 		nsx_fine(
 			l, say_no_compute_kernel, k->gpu, name, nsx_text_share(l->arena, share, 1));
@@ -411,7 +421,7 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = say_bound(k, top->ns, top->count);
-	if (kernels_tell_place(k, false, top, &f, err))
+	if (kernels_tell_place(k, false, top, NULL, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, top->id));
 	if (advice)
@@ -553,7 +563,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		gpu.is_least ? say_gpu_runs_kernels : "this GPU", (long long)gpu.major,
 		(long long)gpu.minor, gpu.is_least ? " or newer" : "",
 		gpu.is_least ? "at least " : "", ratio);
-	if (kernels_tell_place(k, false, kin.first, &f, err))
+	if (kernels_tell_place(k, false, kin.first, NULL, &f, err))
 		return err->rc;
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
@@ -584,7 +594,7 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	if (moves.n)
 		nsx_add_evidence(
 			&f, nsx_tell(l, say_only_moves_converts_or, nsx_tell_ns(l, moves.ns)));
-	if (kernels_tell_place(k, false, kin.first, &f, err))
+	if (kernels_tell_place(k, false, kin.first, NULL, &f, err))
 		return err->rc;
 	f.recommendation[0] =
 		k->d->is_pytorch ? say_fuse_torch_compile_fused : say_fuse_into_what_produces_or;
@@ -861,7 +871,7 @@ static int propose_small_grids(struct kernels *k, struct grids *small, bool *tol
 	} else {
 		nsx_add_evidence(&f, say_priced_as_if_each_filled);
 	}
-	if (kernels_tell_place(k, true, &small->top->shape, &f, err))
+	if (kernels_tell_place(k, true, &small->top->shape, NULL, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, kernels_full_name(k, name));
 	nsx_found(k->d->found, &f);

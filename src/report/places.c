@@ -1,8 +1,10 @@
 /* places.c - finds when a finding costs time: the spans that its remedy would change. */
+#include "facts/outside.h"
 #include "report/timeline.h"
 
 struct places {
 	const struct nsx_trace *t;
+	const struct nsx_kernel_names *kernels;
 	const struct nsx_window *w;
 	struct nsx_span *v; /* the longest spans so far, longest first */
 	size_t n;
@@ -50,13 +52,25 @@ static void places_add_op(struct places *p, size_t i)
 	add_place(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
 }
 
-/* Adds all calls of an API, or all kernels of a name, for changes without rows. */
+static bool is_kernel_of(const struct places *p, const struct nsx_change *c, uint32_t shape)
+{
+	const struct nsx_kernel_words *words = nsx_kernel_of_shape(p->kernels, shape)->words;
+
+	return c->family ? !strcmp(words->family, c->family) :
+			   !strcmp(nsx_text(p->t, p->t->shape_name[shape]), c->name);
+}
+
+/* Adds all calls of an API, all kernels of a name or family, or all waits outside CUDA of a name,
+ * for changes without rows.
+ */
 static int places_add_named(struct places *p, const struct nsx_change *c, struct nsx_err *err)
 {
 	enum { UNSEEN, IS, IS_NOT };
 	const struct nsx_trace *t = p->t;
 	bool calls = !c->op && c->verb <= NSX_NO_COST;
-	uint8_t *named = nsx_try_alloc(nsx_strings_bound(t->strings), 1, "names", err);
+	uint8_t *named = nsx_try_alloc(NSX_MAX(nsx_strings_bound(t->strings), t->nshapes), 1,
+				       "names", err);
+	struct nsx_outside o;
 	char buf[256];
 
 	if (!named)
@@ -71,13 +85,19 @@ static int places_add_named(struct places *p, const struct nsx_change *c, struct
 			places_add_call(p, i, c->verb);
 	}
 	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++) {
-		nsx_str name = nsx_op_name(t, i);
+		uint8_t *is;
 
-		if (name && named[name] == UNSEEN)
-			named[name] = strcmp(nsx_text(t, name), c->name) ? IS_NOT : IS;
-		if (name && named[name] == IS)
+		if (t->ops.kind[i] != NSX_OP_KERNEL)
+			continue;
+		is = &named[nsx_op_detail(&t->ops, i)];
+		if (*is == UNSEEN)
+			*is = is_kernel_of(p, c, nsx_op_detail(&t->ops, i)) ? IS : IS_NOT;
+		if (*is == IS)
 			places_add_op(p, i);
 	}
+	for (size_t at = 0; c->verb == NSX_NO_OS_WAIT && nsx_outside_next(t, &at, &o);)
+		if (o.end_ns - o.start_ns >= c->least_ns && !strcmp(nsx_text(t, o.name), c->name))
+			add_place(p, o.start_ns, o.end_ns);
 	free(named);
 	return 0;
 }
@@ -96,11 +116,12 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 			add_place(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 
-int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
+int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
 		       const struct nsx_window *w, struct nsx_arena *a,
 		       struct nsx_spans *ret, struct nsx_err *err)
 {
-	struct places p = {t, w->start_ns < w->end_ns ? w : &t->window,
+	struct places p = {r->trace, &r->facts->kernels,
+			   w->start_ns < w->end_ns ? w : &r->trace->window,
 			   nsx_arena_get(a, NSX_MAX_PLACES * sizeof(*p.v)), 0};
 
 	for (size_t i = 0; i < f->spans.n; i++) {
@@ -116,7 +137,8 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 				places_add_call(&p, row, c->verb);
 			else
 				places_add_op(&p, row);
-		if (!c->rows.only && c->name && !c->is_pattern && places_add_named(&p, c, err))
+		if (!c->rows.only && (c->name || c->family) && !c->is_pattern &&
+		    places_add_named(&p, c, err))
 			return err->rc;
 	}
 	if (f->host)

@@ -571,7 +571,7 @@ static int find_places(struct build *b, struct nsx_err *err)
 		w = b->t->window;
 	b->tl->places = nsx_arena_get(b->tl->arena, (l->n + 1) * sizeof(*b->tl->places));
 	for (size_t i = 0; i < l->n; i++)
-		if (nsx_finding_places(b->t, &l->v[i], &w, b->tl->arena, &b->tl->places[i], err))
+		if (nsx_finding_places(b->r, &l->v[i], &w, b->tl->arena, &b->tl->places[i], err))
 			return err->rc;
 	return 0;
 }

@@ -62,7 +62,7 @@ void nsx_range_hulls(const struct nsx_trace *t, const struct nsx_nvtx_facts *f, 
  * change: the longest ones inside w, longest first. Errors: NSX_E_NOMEM.
  */
 enum { NSX_MAX_PLACES = 200 };
-int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
+int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
 		       const struct nsx_window *w, struct nsx_arena *a,
 		       struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
