@@ -110,6 +110,22 @@ pandas.testing.assert_frame_equal(ours[list(theirs)], theirs, check_dtype=False)
 else
 	part_skipped 'pandas is not here (Debian: python3-pandas)'
 fi
+m=$b/npm-duckdb
+if command -v npm >/dev/null && [ ! -d "$m/node_modules/@duckdb" ]; then
+	mkdir -p "$m" && (cd "$m" && npm install --silent --no-save --no-audit --no-fund --prefix . @duckdb/node-api@1.5.6-r.1) >/dev/null 2>&1
+fi
+if command -v node >/dev/null && [ -d "$m/node_modules/@duckdb/node-api" ]; then
+	holds 'a report with odd names' "$prog" "$fix/hostile_names.sqlite" -q --out odd
+	for tables in report/tables odd/tables; do
+		python3 -c 'import csv, os, sys
+for name in os.listdir(sys.argv[1]):
+    rows = list(csv.reader(open(f"{sys.argv[1]}/{name}", newline="")))
+    print(name, len(rows) - 1, len(rows[0]))' $tables >counts
+		holds "DuckDB makes Parquet of $tables" node "$tests/duckdb.mjs" "$m/node_modules" $tables counts
+	done
+else
+	part_skipped 'DuckDB is not here (needs node, and npm with its registry)'
+fi
 for library in polars pyarrow; do
 	if $python -c "import $library" 2>/dev/null; then
 		method=${library%pyarrow}; method=${method:-arrow}
