@@ -13,6 +13,12 @@ static void print_names(const struct nsx_cmd *c)
 	fputs(" --help", stdout);
 }
 
+static void print_commands(void)
+{
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		printf(" %s", nsx_commands[i]->name);
+}
+
 static void print_questions(void)
 {
 	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
@@ -23,6 +29,12 @@ static void print_sections(void)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		printf(" %s", nsx_passes[i]->id);
+}
+
+static void print_finding_ids(void)
+{
+	for (unsigned i = 0; i < NSX_NFINDING_IDS; i++)
+		printf(" %s", nsx_finding_defs[i].name);
 }
 
 static void print_schemas(void)
@@ -39,11 +51,15 @@ static void print_shells(void)
 	fputs(" bash zsh fish", stdout);
 }
 
-/* Commands with a fixed list of operands. */
+/* Operands from a fixed list, by the command and the word before them. */
 static const struct {
-	const char *command;
+	const char *command, *after;
 	void (*print)(void);
-} operands[] = {{"completion", print_shells}, {"schema-json", print_schemas}};
+} operands[] = {
+	{"help", "help", print_commands},	   {"completion", "completion", print_shells},
+	{"schema-json", "schema-json", print_schemas}, {"ask", "section", print_sections},
+	{"ask", "finding", print_finding_ids},
+};
 
 static bool has_values(const struct nsx_opt *o)
 {
@@ -91,11 +107,8 @@ static void print_bash_words(void)
 		if (nsx_commands[i] != explain)
 			print_bash_values(nsx_commands[i]);
 	print_bash_values(explain);
-	fputs("\tasksection) words=\"", stdout);
-	print_sections();
-	fputs("\" ;;\n", stdout);
 	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
-		printf("\t%s%s) words=\"", operands[i].command, operands[i].command);
+		printf("\t%s%s) words=\"", operands[i].command, operands[i].after);
 		operands[i].print();
 		fputs("\" ;;\n", stdout);
 	}
@@ -107,8 +120,7 @@ static void print_bash(void)
 	fputs("_nsys_explain()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
 	      "cmd=${COMP_WORDS[1]} words=\n\tCOMPREPLY=()\n"
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help", stdout);
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		printf(" %s", nsx_commands[i]->name);
+	print_commands();
 	fputs(" --version --man\"\n\tfi\n\tcase $cmd in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t%s) [[ $cur != -* ]] || words=\"", nsx_commands[i]->name);
@@ -176,21 +188,20 @@ static void print_zsh(void)
 	print_questions();
 	fputs(" )\n\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
 	      "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n"
-	      "\tcase $words[2] in\n", stdout);
+	      "\tcase $words[2]$words[CURRENT-1] in\n", stdout);
+	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
+		printf("\t%s%s) compadd --", operands[i].command, operands[i].after);
+		operands[i].print();
+		fputs("; return ;;\n", stdout);
+	}
+	fputs("\tesac\n\tcase $words[2] in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t%s)\n", nsx_commands[i]->name);
 		if (!strcmp(nsx_commands[i]->name, "ask"))
 			fputs("\t\t(( CURRENT != 4 )) || _describe question questions\n", stdout);
 		fputs("\t\t_arguments", stdout);
 		print_zsh_options(nsx_commands[i]);
-		fputs(" \\\n\t\t\t'*:", stdout);
-		for (size_t k = 0; k < ARRAY_LEN(operands); k++)
-			if (!strcmp(nsx_commands[i]->name, operands[k].command)) {
-				fputs("name:(", stdout);
-				operands[k].print();
-				fputs(")' '*:", stdout);
-			}
-		fputs("file:_files' ;;\n", stdout);
+		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", stdout);
 	}
 	fputs("\t*)\n\t\t_arguments", stdout);
 	print_zsh_options(nsx_cmd_find("explain"));
@@ -235,12 +246,14 @@ static void print_fish(void)
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
-		printf("complete -c nsys-explain -n '__fish_seen_subcommand_from %s' -a '",
-		       operands[i].command);
+		printf("complete -c nsys-explain -f -n '__fish_seen_subcommand_from %s; "
+		       "and test (commandline -opc)[-1] = %s' -a '",
+		       operands[i].command, operands[i].after);
 		operands[i].print();
 		fputs("'\n", stdout);
 	}
-	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask' -a '", stdout);
+	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask; "
+	      "and test (count (commandline -opc)) -eq 3' -a '", stdout);
 	print_questions();
 	fputs("'\n", stdout);
 }

@@ -52,6 +52,8 @@ holds 'a section to explain' complete_bash top_kernels x.sqlite --explain top_
 holds 'an activity' complete_bash kernels convert x.sqlite --only ker
 holds 'a client' complete_bash cursor mcp --print-config cu
 holds 'a section to ask for' complete_bash top_kernels ask x.sqlite section top_
+holds 'a kind of finding' complete_bash top_kernel ask x.sqlite finding top_
+holds 'a command to be helped with' complete_bash fleet help fl
 holds 'a question that is nearly one' sh -c "'$prog' ask x.sqlite fidnings 2>&1 | grep -q \"did you mean 'findings'\""
 # In zsh only a terminal completes.
 cp "$work/zsh" "$work/_nsys-explain"
@@ -88,6 +90,9 @@ for shell in zsh fish; do
 	holds "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
 	holds "$shell: an option of the default command" whole --kernel-limit imit 'nsys-explain --kernel-l'
 	holds "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'
+	holds "$shell: a section to ask for" whole top_kernels kernels 'nsys-explain ask x.sqlite section top_'
+	holds "$shell: a command to be helped with" whole fleet eet 'nsys-explain help fl'
+	holds "$shell: a schema" whole brief ief 'nsys-explain schema-json br'
 done
 holds 'no fourth shell' not "$prog" completion tcsh
 "$prog" --man >"$work/man"
