@@ -180,6 +180,17 @@ static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v, struc
 	return 0;
 }
 
+static int fail_unknown_arg(const struct call *c, const char *unknown, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+
+	for (unsigned i = 0; i < NARGS; i++)
+		if (args[i].tools >> c->tool & 1)
+			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", args[i].name);
+	return nsx_fail(err, NSX_E_USAGE, "'%s' takes no argument '%.80s'; it takes %s",
+			nsx_tools[c->tool].name, unknown, b.p);
+}
+
 static int tools_read_args(struct call *c, struct nsx_err *err)
 {
 	const char *unknown;
@@ -189,8 +200,7 @@ static int tools_read_args(struct call *c, struct nsx_err *err)
 				"be an object", nsx_tools[c->tool].name);
 	unknown = c->in ? nsx_jsonr_find_key(c->in, tools_is_known, c) : NULL;
 	if (unknown)
-		return nsx_fail(err, NSX_E_USAGE, "'%s' takes no argument "
-				"'%.80s'", nsx_tools[c->tool].name, unknown);
+		return fail_unknown_arg(c, unknown, err);
 	for (unsigned i = 0; i < NARGS; i++) {
 		const struct nsx_jsonr *v = nsx_jsonr_get(c->in, args[i].name);
 
