@@ -371,9 +371,20 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
+/* Whether a finding that adds nothing to what is possible adds to what is certain of the lead. The
+ * best itself does so only if it wins more than the lead may.
+ */
+static bool stands_alone(const struct pricing *p, const struct item *lead,
+			 const struct item *beside, const struct item *x)
+{
+	double lead_ns = x == beside ? (1 + SAME) * lead->f->headroom_ns : certain_ns(lead->f);
+
+	return p->is_open && x->f->headroom_ns > lead_ns &&
+	       !adds_nothing(x, x->f->sure_ns, beside->adds_ns);
+}
+
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that
- * win the same time as the lead. One that wins more than the lead certainly does must add nothing
- * beside what is certain, either. Returns the number moved.
+ * win the same time as the lead. Returns the number moved.
  */
 static size_t rank_join(struct pricing *p, const struct item *lead, const struct item *beside,
 			struct item **v, size_t n)
@@ -383,8 +394,7 @@ static size_t rank_join(struct pricing *p, const struct item *lead, const struct
 
 		if (x == lead || !adds_nothing(x, beside == lead ? x->after_ns : x->after_best_ns,
 					       beside->adds_ns) ||
-		    (p->is_open && x->f->headroom_ns > certain_ns(lead->f) &&
-		     !adds_nothing(x, x->f->sure_ns, beside->adds_ns)))
+		    stands_alone(p, lead, beside, x))
 			continue;
 		x->left = false;
 		x->gone = true;
