@@ -82,7 +82,7 @@ static void detect_sum_idle(struct nsx_detect *d)
 }
 
 /* Facts about calls and idle time that all detectors need, computed in parallel. */
-enum { IDLE, STAGED, TRIALS, NFACTS };
+enum { IDLE, STAGED, NFACTS };
 
 static int prepare(void *ctx, size_t task, struct nsx_err *err)
 {
@@ -94,8 +94,7 @@ static int prepare(void *ctx, size_t task, struct nsx_err *err)
 		return 0;
 	}
 	d->scratch = nsx_arena_new();
-	rc = task == STAGED ? nsx_mark_staged(d, d->library, err) :
-			      nsx_mark_trials(d, d->library, err);
+	rc = nsx_mark_staged(d, d->library, err);
 	nsx_free_kept(d);
 	return rc;
 }
@@ -104,11 +103,10 @@ static int prepare_all(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (!nsx_new_array(d->library, d->scratch, d->trace->calls.n / 8 + 1, "calls", err))
 		return err->rc;
-	struct nsx_detect own[NFACTS] = {*d, *d, *d};
+	struct nsx_detect own[NFACTS] = {*d, *d};
 	int rc = nsx_par(d->opts->threads, NFACTS, prepare, own, err);
 
 	memcpy(d->idle_ns, own[IDLE].idle_ns, sizeof(d->idle_ns));
-	d->has_trials = own[TRIALS].has_trials;
 	return rc;
 }
 

@@ -29,7 +29,6 @@ struct nsx_detect {
 	bool is_pytorch;	   /* the trace shows PyTorch                */
 	uint8_t *library; /* one bit per call, see nsx_is_librarys     */
 	bool has_mpi;	   /* launching threads call MPI                */
-	bool has_trials; /* nsx_mark_trials found trials of cuDNN's algorithms */
 	/* idle time of the limiting GPU in the judged window, by cause */
 	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_arena *scratch; /* freed after this detector              */
@@ -175,12 +174,10 @@ static inline void nsx_mark(uint8_t *bits, size_t call)
 {
 	__atomic_fetch_or(&bits[call / 8], (uint8_t)(1 << call % 8), __ATOMIC_RELAXED);
 }
-/* Mark calls that a library makes for its own purposes: MPI, to copy GPU buffers through the host
- * (staging.c), and cuDNN, to try algorithms (trials.c). They run in parallel and must not read
- * d->library. Errors: NSX_E_NOMEM, NSX_E_STOP.
+/* Marks calls that a library makes for its own purposes: MPI, to copy GPU buffers through the host
+ * (staging.c). It must not read d->library. Errors: NSX_E_NOMEM, NSX_E_STOP.
  */
 int nsx_mark_staged(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
-int nsx_mark_trials(struct nsx_detect *d, uint8_t *bits, struct nsx_err *err) NSX_CHECKED;
 /* Whether a call is marked: it has a finding of its own, and other findings leave it out. */
 static inline bool nsx_is_librarys(const struct nsx_detect *d, size_t call)
 {

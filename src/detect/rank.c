@@ -327,8 +327,7 @@ static bool is_call(const struct item *x)
 {
 	static const uint64_t ids = 1ull << NSX_ID_idle_by_os_wait |
 		1ull << NSX_ID_profiler_overhead | 1ull << NSX_ID_idle_by_module_load |
-		1ull << NSX_ID_algorithm_trials | 1ull << NSX_ID_idle_by_allocation |
-		1ull << NSX_ID_idle_by_slow_call;
+		1ull << NSX_ID_idle_by_allocation | 1ull << NSX_ID_idle_by_slow_call;
 
 	return ids >> x->f->id & 1;
 }

@@ -1,1 +1,0 @@
-explain @cudnn_trials --pass findings --md

@@ -1,1 +1,0 @@
-explain @timed_steps --pass findings --md
