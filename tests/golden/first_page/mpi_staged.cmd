@@ -1,0 +1,1 @@
+explain @mpi_staged --out o
