@@ -11,6 +11,7 @@
 #include "detect/verdict.h"
 #include "facts/paces.h"
 #include "facts/replay/replay.h"
+#include "facts/slices.h"
 
 /* excess of slow iterations from which they are reported, as a share of the window */
 #define LEAST_SLOW 0.01
@@ -417,6 +418,7 @@ static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_row_list slow = {0};
 	double all_ns = 0, usual_ns = 0, excess_ns = 0;
 	const struct nsx_pace *most = NULL;
+	struct nsx_slices slices;
 	struct nsx_paces p;
 	size_t nkinds = 0;
 	int64_t first_ns;
@@ -442,6 +444,10 @@ static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
 	}
 	if (excess_ns < LEAST_SLOW * d->length_ns)
 		return 0;
+	if (nsx_find_slices(d->trace, d->facts->limiting, d->w, d->scratch, &slices, err))
+		return err->rc;
+	if (slices.n)
+		return 0; /* another program prolongs them                   */
 	first_ns = nsx_op_start(&d->trace->ops, most->slow[0]);
 	struct nsx_finding f = {.id = NSX_ID_slow_iterations, .subject = "launches",
 		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM, .is_assumed = true,

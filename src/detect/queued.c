@@ -207,7 +207,9 @@ static void propose_slices(struct nsx_detect *d, const struct nsx_slices *x, con
 		.evidence = {nsx_tell(l, say_gaps_between_stretches,
 				     nsx_gpu_label(d->trace, x->device), x->n,
 				     nsx_text_ns(l->arena, x->gap_ns), nsx_text_ns(l->arena, x->busy_ns)),
-			say_price_length_these_gaps},
+			nsx_tell(l, say_price_length_these_gaps, !x->nstretched ? "" :
+				 nsx_tell(l, say_and_what_kernels_take,
+					  nsx_text_n(l->arena, x->nstretched, "kernel", NULL)))},
 		.recommendation = {say_see_who_else_uses_nvidia}};
 
 	nsx_found(l, &f);

@@ -1,18 +1,21 @@
-/* slices.c - finds the time slices of another program: gaps of equal length although work is queued. */
+/* slices.c - finds the time slices of another program: gaps of equal length although work is queued,
+ * and kernels that take as much longer than others of their shape because a slice fell into them.
+ */
 #include "base/stat.h"
+#include "facts/facts.h"
 #include "facts/slices.h"
 
 enum { FEWEST = 20, /* least number of slices                                */
        SOON = 4, /* the operation that ends a gap is launched in the gap's first 1/SOON */
        SLICE_NS = 500000 }; /* shortest gap that counts; a time slice takes 1 ms or more */
-#define EQUAL 1.02	/* greatest ratio within which nine of ten lengths lie */
+/* greatest ratio within which most lengths lie; a gap is longer if the GPU was idle before the slice */
+#define EQUAL 1.02
 #define SLICES_SHARE 0.03 /* least share of the window that the gaps take     */
 
-struct gaps { /* of a GPU while work is queued */
-	size_t n;
-	uint32_t *op; /* the operation that ends each gap                    */
+struct gaps { /* of a GPU while work is queued, then what kernels take longer than usual */
+	size_t n, ngaps, most; /* most: room                                 */
+	uint32_t *op; /* the operation that ends each gap, or takes longer   */
 	int64_t *ns, *busy_ns; /* busy_ns: from one gap to the next          */
-	int64_t sum_ns;
 };
 
 static bool starts_in(struct nsx_window w, int64_t at_ns)
@@ -25,9 +28,9 @@ static int list_queued_gaps(const struct nsx_trace *t, const struct nsx_device *
 		     struct nsx_arena *scratch, struct gaps *x, struct nsx_err *err)
 {
 	int64_t end_ns = INT64_MIN, from_ns = INT64_MIN;
-	size_t most = NSX_MIN(dev->nops, (size_t)((w.end_ns - w.start_ns) / SLICE_NS + 1));
 
-	if (nsx_new_arrays(scratch, most, "gaps", err, x->op, x->ns, x->busy_ns))
+	x->most = NSX_MIN(dev->nops, (size_t)((w.end_ns - w.start_ns) / SLICE_NS + 1));
+	if (nsx_new_arrays(scratch, x->most, "gaps", err, x->op, x->ns, x->busy_ns))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);
@@ -45,19 +48,63 @@ static int list_queued_gaps(const struct nsx_trace *t, const struct nsx_device *
 				x->op[x->n] = (uint32_t)i;
 				x->busy_ns[x->n] = end_ns - from_ns;
 				x->ns[x->n++] = start_ns - end_ns;
-				x->sum_ns += start_ns - end_ns;
 			}
 			from_ns = start_ns;
 		}
 		end_ns = NSX_MAX(end_ns, nsx_op_end(&t->ops, i));
 	}
+	x->ngaps = x->n;
+	return 0;
+}
+
+/* Adds kernels that take longer by a slice or more than most of their shape, which are near the
+ * shortest. None are added if one kernel is half of all: it may now and then have more work.
+ */
+static int list_stretched(const struct nsx_trace *t, const struct nsx_device *dev,
+			  struct nsx_window w, struct nsx_arena *scratch, struct gaps *x,
+			  struct nsx_err *err)
+{
+	uint32_t first = nsx_first_op(t, dev, w.start_ns), end = nsx_first_op(t, dev, w.end_ns);
+	struct kind { int64_t least_ns, ns; size_t n, nlong; } *v, *s;
+	size_t of_name = 0, votes = 0;
+	nsx_str name = 0;
+	bool is_long;
+
+	if (!nsx_new_array(v, scratch, t->nshapes, "kernels", err))
+		return err->rc;
+	for (unsigned pass = 0; pass < 3; pass++)
+		for (uint32_t i = first; i < end; i++) {
+			int64_t ns = nsx_op_ns(&t->ops, i);
+
+			if (t->ops.kind[i] != NSX_OP_KERNEL)
+				continue;
+			s = &v[nsx_op_detail(&t->ops, i)];
+			is_long = ns - s->least_ns >= SLICE_NS;
+			if (!pass) {
+				s->least_ns = s->n++ ? NSX_MIN(s->least_ns, ns) : ns;
+			} else if (pass == 1) {
+				s->nlong += is_long;
+				s->ns += is_long ? 0 : ns;
+			} else if (is_long && 2 * s->nlong < s->n && x->n < x->most) {
+				x->op[x->n] = i;
+				x->ns[x->n++] = ns - s->ns / (int64_t)(s->n - s->nlong);
+			}
+		}
+	for (size_t i = x->ngaps; i < x->n; i++) {
+		name = votes ? name : nsx_op_name(t, x->op[i]);
+		votes += nsx_op_name(t, x->op[i]) == name ? 1 : -1;
+	}
+	for (size_t i = x->ngaps; i < x->n; i++)
+		of_name += nsx_op_name(t, x->op[i]) == name;
+	if (2 * of_name >= x->n)
+		x->n = x->ngaps;
 	return 0;
 }
 
 /* Whether most lengths are nearly equal. */
 static bool are_equal(int64_t *v, size_t n)
 {
-	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.9);
+	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.75);
 
 	return high <= EQUAL * low;
 }
@@ -83,16 +130,21 @@ int nsx_find_slices(const struct nsx_trace *t, uint32_t device, struct nsx_windo
 {
 	const struct nsx_device *dev = &t->device[device];
 	struct gaps x = {0};
+	int64_t sum_ns = 0;
 
 	*ret = (struct nsx_slices){.device = device};
-	if (list_queued_gaps(t, dev, w, scratch, &x, err))
+	if (list_queued_gaps(t, dev, w, scratch, &x, err) ||
+	    (x.n && list_stretched(t, dev, w, scratch, &x, err)))
 		return err->rc;
-	if (x.n < FEWEST || (double)x.sum_ns < SLICES_SHARE * (double)(w.end_ns - w.start_ns) ||
+	for (size_t i = 0; i < x.n; i++)
+		nsx_add_to(&sum_ns, x.ns[i]);
+	if (x.n < FEWEST || (double)sum_ns < SLICES_SHARE * (double)(w.end_ns - w.start_ns) ||
 	    !are_equal(x.ns, x.n) || are_at_one_kernel(t, dev, w, &x))
 		return 0;
-	ret->n = x.n;
-	ret->sum_ns = x.sum_ns;
+	ret->n = x.ngaps;
+	ret->nstretched = x.n - x.ngaps;
+	ret->sum_ns = sum_ns;
 	ret->gap_ns = nsx_quantile(x.ns, x.n, 0.5);
-	ret->busy_ns = nsx_quantile(x.busy_ns, x.n, 0.5);
+	ret->busy_ns = nsx_quantile(x.busy_ns, x.ngaps, 0.5);
 	return 0;
 }

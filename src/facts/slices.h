@@ -6,12 +6,13 @@
 struct nsx_slices {
 	uint32_t device;
 	size_t n; /* gaps in which the other program runs; 0: no slices      */
-	int64_t sum_ns;		 /* sum of the gaps                          */
+	size_t nstretched; /* kernels that a slice prolongs                  */
+	int64_t sum_ns;		 /* sum of the gaps, and of what these take longer */
 	double gap_ns, busy_ns;  /* medians; busy_ns: from one gap to the next */
 };
 /* Finds the gaps of a GPU within the window that are time slices of another program. Without MPS a
  * GPU gives several programs slices of time in turn. The trace of one shows gaps of equal length
- * although its work is queued. The work between two gaps is shorter than a slice where the program
+ * although its work is queued, and kernels that take as much longer. The work between two gaps is shorter than a slice where the program
  * queues less. Linear in the GPU's operations. Errors: NSX_E_NOMEM.
  */
 int nsx_find_slices(const struct nsx_trace *t, uint32_t device, struct nsx_window w,

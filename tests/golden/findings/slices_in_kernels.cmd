@@ -1,0 +1,1 @@
+explain @slices_in_kernels --pass findings --md
