@@ -39,7 +39,9 @@ struct slow {
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
-	const char *launches; /* if it is compute: the launches that depart most; or NULL */
+	/* if it is compute: the launches that depart most, or NULL, and the time of all like them */
+	const char *launches;
+	double launches_ns;
 	double class_ns; /* excess of the row's class, or of its cause       */
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
@@ -320,6 +322,7 @@ static void propose_slow(struct slow *s)
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .guess_ns = s->does_more ? 0 : (double)s->excess_ns,
+		.weight = s->launches_ns / s->d->length_ns,
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
@@ -387,6 +390,7 @@ static const char *say_uneven(const struct nsx_detect *d, const struct nsx_pace 
 	return nsx_tell(l, say_equal_launches_take, x->nslow, x->n,
 			nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels,
 							  d->trace->shape_name[x->shape])),
+			x->nslow == 1 ? "takes" : "take",
 			nsx_text_ns(l->arena, x->slow_ns), nsx_text_ns(l->arena, x->usual_ns));
 }
 
@@ -404,6 +408,8 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?:
 	     s.row.cls == NSX_L_COMPUTE ? find_uneven(d, &p, err) : 0;
 	s.launches = p.n && p.v[0].nslow ? say_uneven(d, &p.v[0]) : NULL;
+	for (size_t i = 0; i < p.n && p.v[i].nslow; i++)
+		s.launches_ns += p.v[i].all_ns;
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
 	return rc;
@@ -431,8 +437,10 @@ static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t k = 0; k < p.n && p.v[k].nslow; k++) {
 		const struct nsx_pace *x = &p.v[k];
 
-		if (RECURS * x->nslow >= x->n)
-			continue; /* from some time on: more work            */
+		/* from some time on there is more work, or most of the work is in the long ones */
+		if (RECURS * x->nslow >= x->n ||
+		    RECURS * (double)x->excess_ns > (RECURS - 1) * x->all_ns)
+			continue;
 		most = most ?: x;
 		nkinds++;
 		all_ns += x->all_ns;
@@ -442,7 +450,7 @@ static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
 			if (nsx_list_row(d, &slow, x->slow[i], err))
 				return err->rc;
 	}
-	if (excess_ns < LEAST_SLOW * d->length_ns)
+	if (slow.n < RECURS || excess_ns < LEAST_SLOW * d->length_ns)
 		return 0;
 	if (nsx_find_slices(d->trace, d->facts->limiting, d->w, d->scratch, &slices, err))
 		return err->rc;
@@ -451,12 +459,16 @@ static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
 	first_ns = nsx_op_start(&d->trace->ops, most->slow[0]);
 	struct nsx_finding f = {.id = NSX_ID_slow_iterations, .subject = "launches",
 		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM, .is_assumed = true,
-		.guess_ns = excess_ns, .weight = all_ns / d->length_ns, .title = say_uneven(d, most),
-		.evidence = {nkinds == 1 ? say_all_of_these_priced :
-			nsx_tell(l, say_kinds_of_launch_priced, nkinds)},
+		.guess_ns = excess_ns, .weight = all_ns / d->length_ns, 
+		.title = nkinds == 1 ? say_uneven(d, most) :
+			nsx_tell(l, say_launches_of_kinds_take, slow.n, nkinds, nsx_tell_name(l,
+				nsx_kernel_label(&d->facts->kernels,
+						 d->trace->shape_name[most->shape]))),
+		.evidence = {nkinds == 1 ? NULL : say_uneven(d, most)},
 		.recommendation = {nsx_tell(l, say_compare_first_launch_with,
 					    nsx_text_instant(l->arena, first_ns, 5))}};
 
+	nsx_add_evidence(&f, say_all_of_these_priced);
 	nsx_plan_rows(d, &f.remedy, &slow, (struct nsx_change){
 		.verb = NSX_FASTER, .amount = (usual_ns + excess_ns) / usual_ns});
 	nsx_found(l, &f);

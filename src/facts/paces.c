@@ -75,8 +75,7 @@ static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *n
 	for (size_t i = 0; i < x->n; i++)
 		ret->all_ns += (double)(ns[i] = nsx_op_ns(o, x->op[i]));
 	nsx_sort(ns, x->n, sizeof(*ns), nsx_cmp_i64);
-	for (size_t i = NSX_MAX(x->n / FEWEST, (size_t)FEWEST); i + FEWEST <= x->n;
-	     i++) {
+	for (size_t i = NSX_MAX(x->n / FEWEST, (size_t)FEWEST); i < x->n; i++) {
 		double ratio = (double)ns[i] / (double)NSX_MAX(ns[i - 1], 1);
 
 		if (ratio > gap) {
