@@ -249,8 +249,7 @@ static int jsonw_read_strings(const char *key, json_t *list, const char *path,
 		if (!rc && !json_is_string(v))
 			return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': entry %zu of '%s' is "
 					"not a string", path, i + 1, key);
-		if (!rc)
-			rc = fn(ctx, key, json_string_value(v), i, err);
+		rc = rc ?: fn(ctx, key, json_string_value(v), i, err);
 	}
 	return rc;
 }
@@ -349,8 +348,7 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx, str
 		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: %s", path, e.text);
 	json_object_foreach(root, key, list) {
 		json_array_foreach(list, i, object) {
-			if (!rc)
-				rc = call_for_numbers(object, key, fn, ctx, err);
+			rc = rc ?: call_for_numbers(object, key, fn, ctx, err);
 		}
 	}
 	json_decref(root);

@@ -318,8 +318,7 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 		traces[i] = e[i].path;
 	}
 	job->traces = traces;
-	if (!rc)
-		rc = cmd_convert_convert(a, job, arena, err);
+	rc = rc ?: cmd_convert_convert(a, job, arena, err);
 	for (size_t i = 0; i < job->n && e; i++)
 		nsx_exported_done(&e[i]);
 	free(traces);

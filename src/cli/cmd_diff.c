@@ -278,10 +278,7 @@ static int cmd_diff_compare(const struct args *a, const struct nsx_diff_opts *o,
 	}
 	if (!rc && nsx_wants_notices(&a->notices))
 		rc = cmd_diff_tell_pipeline(a, d, err);
-	if (!rc)
-		rc = nsx_flush_stdout(err);
-	if (!rc)
-		rc = cmd_diff_exit_code(d, a->lenient);
+	rc = rc ?: nsx_flush_stdout(err) ?: cmd_diff_exit_code(d, a->lenient);
 	nsx_diff_tables_done(&out.tables);
 	nsx_diff_free(d);
 	return rc;

@@ -467,8 +467,7 @@ static int write_report(const struct nsx_report *r, const struct nsx_notices *ex
 		cmd_explain_print_summary(r, dir, a->verbose || is_classic(a));
 	if (!rc && nsx_wants_notices(&a->notices))
 		rc = cmd_explain_tell_pipeline(r, expected, a, err);
-	if (!rc)
-		rc = nsx_flush_stdout(err);
+	rc = rc ?: nsx_flush_stdout(err);
 	return rc || !a->open ? rc : open_page(dir, err);
 }
 
@@ -498,24 +497,20 @@ static int cmd_explain_explain(const struct args *a, const char *path, const cha
 	o.nwhat_ifs = a->what_if.n;
 	o.threads = (unsigned)a->threads;
 	o.progress = &progress;
-	if (!rc)
-		rc = nsx_engine_read(&engine, &o, err);
+	rc = rc ?: nsx_engine_read(&engine, &o, err);
 	o.phases = phases;
 	if (a->iteration) {
 		snprintf(iteration, sizeof(iteration), "iteration:%s", a->iteration);
 		o.window = iteration;
 	}
-	if (!rc)
-		rc = nsx_report_open(&o, &r, err);
+	rc = rc ?: nsx_report_open(&o, &r, err);
 	if (!rc && a->print_schema)
 		nsx_print_tables(r->trace->schema);
 	if (!rc)
 		expected = expectations(r, a);
-	if (!rc)
-		rc = write_report(r, &expected, a, err);
+	rc = rc ?: write_report(r, &expected, a, err);
 	nsx_progress_stage(&progress, NULL, 0);
-	if (!rc)
-		rc = cmd_explain_exit_code(r, &expected, a);
+	rc = rc ?: cmd_explain_exit_code(r, &expected, a);
 	nsx_report_free(r);
 	nsx_phase_map_free(phases);
 	nsx_engine_done(&engine);
@@ -539,8 +534,7 @@ static int define_analysis(const struct args *a, const char *path, struct nsx_er
 		nsx_print_tables(&schema);
 	rc = nsx_trace_load(&schema, &load, &t, err);
 	nsx_trace_free(t);
-	if (!rc)
-		rc = nsx_print_definition(nsx_pass_find(a->explain), &schema, err);
+	rc = rc ?: nsx_print_definition(nsx_pass_find(a->explain), &schema, err);
 	nsx_schema_close(&schema);
 	return rc;
 }

@@ -7,13 +7,11 @@ static int cmd_fleet_run(void *args, int noperands, char **operands, struct nsx_
 	struct nsx_fleet_run *r = args;
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
-	int rc = nsx_fleet_run_begin(r, noperands, operands, err);
+	int rc = nsx_fleet_run_begin(r, noperands, operands, err) ?:
+		 nsx_fleet_read(&r->inputs, &r->digest, r->jobs, &v, &n, &r->left_out, err);
 
-	if (!rc)
-		rc = nsx_fleet_read(&r->inputs, &r->digest, r->jobs, &v, &n, &r->left_out, err);
 	nsx_fleet_run_say(&r->left_out);
-	if (!rc)
-		rc = nsx_fleet_run_finish(r, v, n, err);
+	rc = rc ?: nsx_fleet_run_finish(r, v, n, err);
 	nsx_fleet_run_done(r);
 	return rc;
 }

@@ -6,10 +6,8 @@
 static int print_schema(const char *name, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = NULL;
-	int rc = nsx_shape_schema(name, &w, err);
+	int rc = nsx_shape_schema(name, &w, err) ?: nsx_jsonw_write(w, stdout, err);
 
-	if (!rc)
-		rc = nsx_jsonw_write(w, stdout, err);
 	nsx_jsonw_free(w);
 	return rc;
 }

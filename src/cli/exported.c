@@ -65,11 +65,10 @@ int nsx_export(const char *input, const char *to, struct nsx_err *err)
 	struct nsx_db *db = NULL;
 	const void *image;
 	size_t n;
-	int rc = nsx_target_check(&target, err) ?: nsx_report_read(input, &db, err);
+	int rc = nsx_target_check(&target, err) ?: nsx_report_read(input, &db, err) ?:
+		 nsx_db_fill(db, err) ?: nsx_db_image(db, &image, &n, err) ?:
+		 nsx_target_write(&target, image, n, err);
 
-	if (!rc)
-		rc = nsx_db_fill(db, err) ?: nsx_db_image(db, &image, &n, err) ?:
-		     nsx_target_write(&target, image, n, err);
 	if (!rc && nsx_db_warning(db)) {
 		nsx_fail(err, NSX_E_DATA, "wrote what can be read of '%s', but "
 			 "%s", input, nsx_db_warning(db));

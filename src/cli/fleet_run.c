@@ -65,8 +65,7 @@ int nsx_fleet_run_begin(struct nsx_fleet_run *r, int n, char **operands, struct 
 	r->digest.rank_regex = r->rank_regex;
 	r->digest.keep = r->partial ? NSX_KEEP_BYTES : NSX_KEEP_COLUMNS;
 	r->jobs = nsx_threads(r->asked_jobs);
-	if (!rc)
-		rc = nsx_fleet_list(operands, n, &r->inputs, err);
+	rc = rc ?: nsx_fleet_list(operands, n, &r->inputs, err);
 	if (!rc && r->mesh)
 		rc = nsx_mesh_read(r->mesh, r->inputs.arena, &r->axes, err);
 	return rc;
@@ -211,12 +210,8 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	free(v);
 	if (f) {
 		too_few = f->nranks < r->min_ranks;
-		if (r->mesh)
-			rc = nsx_fleet_set_mesh(f, &r->axes, err);
-		if (!rc)
-			rc = nsx_fleet_analyse(f, err);
-		if (!rc)
-			rc = report_fleet(r, f, err);
+		rc = (r->mesh ? nsx_fleet_set_mesh(f, &r->axes, err) : 0) ?:
+		     nsx_fleet_analyse(f, err) ?: report_fleet(r, f, err);
 	}
 	if (!rc && too_few)
 		fprintf(stderr, "nsys-explain: %u rank%s here, fewer than the %lld of "

@@ -58,13 +58,10 @@ static int scan_nearly_sorted(struct nsx_conv *c, const struct nsx_activity_def 
 {
 	struct nsx_order o = {.fn = d->row, .ctx = c, .ncolumns = d->nfields,
 			      .ends = d->ends};
-	int rc = nsx_order_open(&o, err);
+	int rc = nsx_order_open(&o, err) ?:
+		 nsx_view_scan(c->schema, d->view, d->fields, d->nfields, 1, nsx_order_row, &o, 0,
+			       err) ?: nsx_order_flush(&o, err);
 
-	if (!rc)
-		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
-				   1, nsx_order_row, &o, 0, err);
-	if (!rc)
-		rc = nsx_order_flush(&o, err);
 	nsx_order_done(&o);
 	return rc;
 }
@@ -300,10 +297,8 @@ static int write_part(void *parts, size_t i, struct nsx_err *err)
 {
 	struct parts *p = parts;
 	struct nsx_conv *c = &p->part[i].c;
-	int rc = c->writer->open(c, err);
+	int rc = c->writer->open(c, err) ?: scan_all(c, err);
 
-	if (!rc)
-		rc = scan_all(c, err);
 	if (!rc && !c->opts->no_metadata)
 		rc = nsx_convert_names(c, err);
 	if (!rc)
@@ -327,12 +322,8 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 		rc = nsx_session_start(first->schema, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_convert_part(p, (enum nsx_part)i, err);
-	if (!rc)
-		rc = nsx_par(o->threads, p->n, convert_survey, p, err);
-	if (!rc)
-		rc = survey_corrected(p, err);
-	if (!rc)
-		rc = exchange_survey_results(p, err);
+	rc = rc ?: nsx_par(o->threads, p->n, convert_survey, p, err) ?: survey_corrected(p, err) ?:
+	     exchange_survey_results(p, err);
 	if (rc)
 		return rc;
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,

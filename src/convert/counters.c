@@ -215,8 +215,7 @@ int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
 	if (!c->queues) {
 		if (!t)
 			rc = nsx_convert_load(c, NULL, &t, err);
-		if (!rc)
-			rc = nsx_convert_keep_queues(c, t, err);
+		rc = rc ?: nsx_convert_keep_queues(c, t, err);
 		if (!c->trace)
 			nsx_trace_free(t);
 	}

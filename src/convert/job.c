@@ -171,8 +171,7 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 		rc = nsx_place_traces(job->traces, job->n, job->opts.threads, places,
 			       &ret->notes, err);
 	had = ret->notes.n;
-	if (!rc)
-		rc = try_conversion(job, places, ret, err);
+	rc = rc ?: try_conversion(job, places, ret, err);
 	for (unsigned i = 0; i < NSX_NSHEDS && rc == 1; i++) {
 		ret->shed |= 1U << i;
 		if (had < ret->notes.n)

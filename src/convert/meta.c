@@ -260,10 +260,8 @@ static int put_names(struct meta *m, struct nsx_err *err)
 int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct meta m = {.c = c, .arena = nsx_arena_new()};
-	int rc = meta_read_names(&m, err);
+	int rc = meta_read_names(&m, err) ?: put_names(&m, err);
 
-	if (!rc)
-		rc = put_names(&m, err);
 	nsx_buf_done(&m.b);
 	nsx_arena_free(m.arena);
 	return rc;

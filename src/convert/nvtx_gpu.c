@@ -66,15 +66,11 @@ static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struc
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct nsx_facts f = {.arena = nsx_arena_new()};
-	int rc = 0;
-
 	/* The survey loads the trace, and writing uses it again. */
-	if (!c->trace)
-		rc = nsx_convert_load(c, NULL, &c->trace, err);
-	if (!rc)
-		rc = nsx_facts_nvtx(&f, c->trace, c->opts->threads, err);
-	if (!rc)
-		rc = nvtx_gpu_project(c, &f, err);
+	int rc = c->trace ? 0 : nsx_convert_load(c, NULL, &c->trace, err);
+
+	rc = rc ?: nsx_facts_nvtx(&f, c->trace, c->opts->threads, err) ?:
+	     nvtx_gpu_project(c, &f, err);
 	nsx_arena_free(f.arena);
 	return rc;
 }

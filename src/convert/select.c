@@ -27,10 +27,9 @@ int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
 	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	struct nsx_db *db = nsx_db_clone(c->schema->db);
-	int rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384", err);
+	int rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384", err) ?:
+		 nsx_db_prepare(db, sql->p, &st, err);
 
-	if (!rc)
-		rc = nsx_db_prepare(db, sql->p, &st, err);
 	nsx_buf_done(sql);
 	while (!rc && (rc = nsx_step(st, err)) == 1) {
 		for (unsigned i = 0; i <= ncolumns; i++)

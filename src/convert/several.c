@@ -157,8 +157,7 @@ int nsx_place_traces(const char *const *traces, size_t n, unsigned threads,
 		return err->rc;
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = read_trace(&a, i, threads, err);
-	if (!rc)
-		rc = align_clocks(&a, err);
+	rc = rc ?: align_clocks(&a, err);
 	if (!rc)
 		place_all_traces(&a, ret);
 	for (size_t i = 0; i < a.nranks; i++)

@@ -293,10 +293,8 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 	nsx_at_death(remove_stage, s);
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
 		rc = make_subfolder(s->path, f->files[i].name, &made, err);
-	if (!rc)
-		rc = nsx_par(f->threads, f->nfiles, folder_write_file, s, err);
-	if (!rc)
-		rc = folder_write_record(s, err);
+	rc = rc ?: nsx_par(f->threads, f->nfiles, folder_write_file, s, err) ?:
+	     folder_write_record(s, err);
 	free(s->record);
 	nsx_at_death(NULL, NULL);
 	return rc;
@@ -399,8 +397,7 @@ static int rename_all_into_place(const struct stage *s, const struct nsx_ours *o
 
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
 		rc = rename_into_place(s, f->files[i].name, &p[i], err);
-	if (!rc)
-		rc = check_replaced(s, o, err);
+	rc = rc ?: check_replaced(s, o, err);
 	for (size_t i = f->nfiles; rc && i--;)
 		undo_placement(s, f->files[i].name, &p[i]);
 	return rc;

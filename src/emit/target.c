@@ -184,8 +184,7 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n, struct n
 
 	if (!rc && !nsx_write_all(t->fd, bytes, n))
 		rc = refuse_target(t, err);
-	if (!rc)
-		rc = nsx_target_commit(t, err);
+	rc = rc ?: nsx_target_commit(t, err);
 	nsx_target_done(t);
 	return rc;
 }

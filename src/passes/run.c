@@ -99,8 +99,7 @@ static struct nsx_run begin_pass(const struct run *run, const struct nsx_section
 static int end_pass(struct nsx_run *r, struct nsx_section *out, int rc, struct nsx_err *err)
 {
 	nsx_arena_free(r->scratch);
-	if (!rc)
-		rc = nsx_section_whole(out, err);
+	rc = rc ?: nsx_section_whole(out, err);
 	if (rc && rc != NSX_E_STOP) {
 		out->status = NSX_S_FAILED;
 		out->reason = nsx_say(out, "%s", err->msg);

@@ -120,8 +120,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 		rc = nsx_read_name(p, &v[SHORT_NAME], &name, err);
 	if (!rc && !name)
 		rc = nsx_strings_add(p->l->strings, nsx_unnamed, strlen(nsx_unnamed), &name, err);
-	if (!rc)
-		rc = read_shape(p, v, name, &p->l->ops.detail[at], err);
+	rc = rc ?: read_shape(p, v, name, &p->l->ops.detail[at], err);
 	if (rc)
 		return rc;
 	if (nsx_i64_or(&v[NODE], 0))

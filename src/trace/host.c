@@ -209,8 +209,7 @@ static int read_nvtx_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 	if (!rc && !x->name[at])
 		rc = nsx_strings_add(p->l->strings, nsx_unnamed,
 				     strlen(nsx_unnamed), &x->name[at], err);
-	if (!rc)
-		rc = read_range_domain(p, v, &x->domain[at], err);
+	rc = rc ?: read_range_domain(p, v, &x->domain[at], err);
 	if (!rc && kind == NSX_NVTX_MARK)
 		rc = nsx_keep_python(p->l, &v[NSX_N_JSON],
 				     nsx_read_thread_key(&v[NSX_N_TID], &v[NSX_N_PID],

@@ -512,8 +512,7 @@ static int call_sites_finish(const struct nsx_run *run, struct nsx_section *out,
 	     call_sites_add_work(&x, err) ?
 		     err->rc : 0;
 	nsx_groups_close(&x.keys);
-	if (!rc)
-		rc = fill_sites(&x, run, out, table, &first, err);
+	rc = rc ?: fill_sites(&x, run, out, table, &first, err);
 	if (!rc)
 		call_sites_show(&x, table, first, out);
 	nsx_groups_done(&x.callers);

@@ -13,11 +13,8 @@ static const char *escape_key(struct nsx_section *s, const char *name)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf escaped = {0}, b = {0};
 
-	for (const char *p = name; *p; p++) {
-		if (*p == '.' || *p == '\\')
-			nsx_buf_adds(&escaped, "\\");
-		nsx_buf_add(&escaped, p, 1);
-	}
+	for (; *name; name++)
+		nsx_buf_printf(&escaped, strchr(".\\", *name) ? "\\%c" : "%c", *name);
 	nsx_buf_add_utf8(&b, escaped.p ? escaped.p : "", escaped.n);
 	return nsx_say(s, "%s", b.p ? b.p : "");
 }
