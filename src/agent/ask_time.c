@@ -324,7 +324,6 @@ static int cmp_gaps(const void *a, const void *b)
 	       NSX_CMP(x->device, y->device);
 }
 
-/* The longest piece of a gap. */
 static struct nsx_idle_piece longest_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);

@@ -41,7 +41,6 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns)
 	c->last_ns = NSX_MAX(c->last_ns, end_ns);
 }
 
-/* Surveys one slice. */
 static int survey_slice(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_err *err)
 {
 	struct nsx_track *t = &c->tracks.tracks[s->track];

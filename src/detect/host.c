@@ -473,8 +473,8 @@ static bool computes_throughout(const struct nsx_detect *d)
 
 enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; nor do waits outside CUDA */
 
-/* Judges whether the program is paced: a host that takes no time wins next to nothing as long as
- * waits outside CUDA end when they did, compared with a host without these waits.
+/* Judges whether the program is paced: if the host's code took no time, but its waits outside CUDA
+ * ended when they did, next to nothing would be won of what is won without these waits, too.
  */
 static int pace_judge(const struct nsx_detect *d, struct nsx_gain g[NPLANS], bool *ret,
 		      struct nsx_err *err)

@@ -19,7 +19,7 @@ static bool is_gone(const struct nsx_finding_row *f, double won)
 	       (!f->after || f->after->share * (1 - won) < f->before->share / 2);
 }
 
-/* The judged part of the time of which won_of is a share. */
+/* The judged window as a share of the whole time, if won_of is a share of the whole; else 1. */
 static double judged_part(const struct nsx_diff *d)
 {
 	const struct nsx_totals *t = &d->totals.side[0];

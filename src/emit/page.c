@@ -310,7 +310,6 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 	page_put(p, rest && left ? rest : "");
 }
 
-/* The first finding with this advice. */
 static unsigned first_finding_with_advice(const struct nsx_first_page *x, const char *advice)
 {
 	unsigned i = 0;

@@ -67,7 +67,6 @@ static int doing_add_thread(struct spent *s, const struct nsx_trace *t, uint32_t
 	return 0;
 }
 
-/* Adds the calls of MPI. */
 static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_span in,
 			  struct nsx_err *err)
 {

@@ -103,7 +103,6 @@ static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 	}
 }
 
-/* Lists the classes of steps. */
 static int list_classes(struct engines *x, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;

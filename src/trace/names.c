@@ -426,7 +426,7 @@ static const char *const comm_words[] = {
 	"_cross_device_reduce", "_multimem", "_nvshmem", "_userbuffers"};
 static const char *const computing_words[] = {
 	"gemm", "_g_e_m_m", "matmul", "mat_mul", "blockall", "block_all", "warpall", "warp_all"};
-/* The begin of the namespaces of communication libraries. */
+/* How the namespaces of communication libraries begin. */
 static const char *const comm_libraries[] = {
 	"nccl", "rccl", "nvshmem", "msccl", "deep_ep", "deepep", "hybrid_ep", "pplx",
 	"userbuffers", "symm_mem", "symmetric_memory"};

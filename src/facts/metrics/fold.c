@@ -166,7 +166,7 @@ static int next_series(struct fold *f, int64_t type, int64_t metric,
 
 /* Periods ------------------------------------------------------------------*/
 
-/* Rounds x to two digits. */
+/* Rounds x to a whole number, and to two significant digits. */
 static double round_to_two_digits(double x)
 {
 	double ten = 1;

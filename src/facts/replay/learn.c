@@ -74,7 +74,6 @@ static void samples_done(struct samples *s)
 	free(s->v);
 }
 
-/* The median of the fast cluster. */
 static int64_t fast_cluster_median(int64_t *v, size_t n)
 {
 	double most = nsx_quantile(v, n, 0.1) + CLUSTER_NS;

@@ -318,7 +318,7 @@ static void dimensions_add_shape(struct dimensions *d)
 		    "% of kernel time", "kernel_shape");
 }
 
-static const char *gpu_compute(struct dimensions *d)
+static const char *add_gpu_dimension(struct dimensions *d)
 {
 	const struct nsx_table *categories = find_report_table(d, "kernel_shape", "categories");
 	const struct nsx_table *kernels = find_report_table(d, "top_kernels", "kernels");
@@ -542,7 +542,7 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 				struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
-		add_cpu_dimension, add_memory_dimension, add_link_dimension, gpu_compute};
+		add_cpu_dimension, add_memory_dimension, add_link_dimension, add_gpu_dimension};
 	struct dimensions d = {.run = run, .report = report, .out = out};
 
 	nsx_add_tables(out);

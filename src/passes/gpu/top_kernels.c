@@ -79,7 +79,6 @@ static nsx_str top_kernels_name_of(const struct groups *g, const struct group *x
 	return g->t->shape_name[x->shape];
 }
 
-/* Assigns the kernels of a device to groups. */
 static void group_kernels_of_device(uint32_t device, struct groups *g)
 {
 	const struct nsx_trace *t = g->t;

@@ -101,7 +101,6 @@ static void nvtx_by_pid_add_kernels(struct work *w, const struct nsx_nvtx_facts 
 
 NSX_ORDER_IN(nvtx_by_pid_cmp_processes, uint32_t, int64_t, DOWN(c[*x]), UP(*x));
 
-/* Orders processes by time in ranges. */
 static int order_processes_by_range_time(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = w->t->nprocesses, *processes;
