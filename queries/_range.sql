@@ -81,8 +81,9 @@ told AS (
 ),
 -- Walks through each name word by word. mask is the part before the current word, with
 -- hexadecimal words as "#"; rest is the part from the current word on, which has len characters.
+-- part counts the words since a hexadecimal one with dashes between them; it is below 0 after a dash.
 word AS (
-  SELECT range_name, count(*) AS n, range_name AS rest
+  SELECT range_name, count(*) AS n, 0 AS part, range_name AS rest
   , max(1, length(range_name) - length(ltrim(range_name
     , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'))) AS len
   , '' AS mask
@@ -90,12 +91,21 @@ word AS (
   WHERE range_name GLOB '*[0-9]*'
   GROUP BY range_name
   UNION ALL
-  SELECT range_name, n, substr(rest, len + 1)
+  SELECT range_name, n, CASE
+      WHEN rest GLOB '-*' AND part > 0 THEN -part
+      WHEN substr(rest, 1, len) GLOB '*[^0-9a-fA-F]*' THEN 0
+      WHEN len >= 6 THEN substr(rest, 1, len) GLOB '*[0-9]*'
+      WHEN len >= 4 AND part BETWEEN -4 AND -1 THEN 1 - part
+      ELSE 0
+    END
+  , substr(rest, len + 1)
   , max(1, length(substr(rest, len + 1)) - length(ltrim(substr(rest, len + 1)
     , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')))
   , mask || CASE
-      WHEN len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*'
+      WHEN (len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*' OR len IN (4, 5) AND part BETWEEN -4 AND -1)
         AND substr(rest, 1, len) NOT GLOB '*[^0-9a-fA-F]*' THEN '#' -- a hexadecimal number
+      WHEN len > 2 AND rest GLOB '0[xX]*'
+        AND substr(rest, 3, len - 2) NOT GLOB '*[^0-9a-fA-F]*' THEN '#'
       ELSE substr(rest, 1, len)
     END
   FROM word

@@ -869,12 +869,30 @@ const char *nsx_file_name(const char *path)
 	return name;
 }
 
-const char *nsx_thread_label(const char *name)
+/* "kworker/0:1" and "annas/bin/x" are none, as far as their beginning tells. */
+static bool begins_as_path(const char *name)
 {
 	size_t at = strcspn(name, "/\\");
-	bool is_path = name[at] && (at == strspn(name, ".") || *name == '~' || name[at - 1] == ':');
 
-	return is_path ? nsx_file_name(name) : name;
+	return name[at] && (at == strspn(name, ".") || *name == '~' || name[at - 1] == ':');
+}
+
+const char *nsx_thread_label(const char *name)
+{
+	return begins_as_path(name) ? nsx_file_name(name) : name;
+}
+
+const char *nsx_title_label(const char *name)
+{
+	const char *label = name;
+
+	if (begins_as_path(name))
+		return nsx_file_name(name);
+	for (const char *p = name; *p; p++)
+		if ((*p == '/' || *p == '\\') &&
+		    !(p > name && nsx_is_digit(p[-1]) && nsx_is_digit(p[1])))
+			label = p + 1;
+	return label;
 }
 
 bool nsx_ends_with(const char *text, const char *end)
@@ -884,19 +902,41 @@ bool nsx_ends_with(const char *text, const char *end)
 	return n >= m && !strcmp(text + n - m, end);
 }
 
+static const char digits[] = "0123456789", hex_digits[] = "0123456789abcdefABCDEF";
+enum { LEAST_HEX = 6, LEAST_PART = 4, UUID_PARTS = 5 }; /* shorter ones are no numbers */
+
 static bool is_word(char c)
 {
 	return nsx_is_digit(c) || nsx_is_letter(c);
 }
 
+/* Tells whether s[i] follows the dash after a number in base 16, as the parts of a UUID do. */
+static bool continues_hex(const char *s, size_t i)
+{
+	for (unsigned part = 1; part < UUID_PARTS && i && s[i - 1] == '-'; part++) {
+		size_t end = --i;
+
+		while (i && strchr(hex_digits, s[i - 1]))
+			i--;
+		if (end - i >= LEAST_HEX)
+			return (!i || !is_word(s[i - 1])) && strcspn(s + i, digits) < end - i;
+		if (end - i < LEAST_PART)
+			return false;
+	}
+	return false;
+}
+
 size_t nsx_number_at(const char *s, size_t i)
 {
-	static const char digits[] = "0123456789";
-	enum { LEAST = 6 };
-	size_t n = i && is_word(s[i - 1]) ? 0 : strspn(s + i, "0123456789abcdefABCDEF");
+	bool begins = !i || !is_word(s[i - 1]);
+	size_t prefix = begins && s[i] == '0' && (s[i + 1] | 32) == 'x' ? 2 : 0;
+	size_t n = begins ? strspn(s + i + prefix, hex_digits) : 0;
+	size_t least = prefix ? 1 : n >= LEAST_HEX || !continues_hex(s, i) ? LEAST_HEX : LEAST_PART;
 
-	return n >= LEAST && strcspn(s + i, digits) < n && !is_word(s[i + n]) ?
-		n : strspn(s + i, digits);
+	if (n >= least && !is_word(s[i + prefix + n]) &&
+	    (least < LEAST_HEX || strcspn(s + i, digits) < n))
+		return prefix + n;
+	return strspn(s + i, digits);
 }
 
 /* The length of the numbers and "#" at s[i], which are masked as one. */

@@ -146,6 +146,10 @@ const char *nsx_base_name(const char *path);
  * name. "/bin/x", "~anna/x", "./x", "C:\\x" and "file://x" are paths, "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
+/* Returns the name of a process: the file name of a path, and of a title what follows its last slash,
+ * because words before it may be paths. A slash between digits divides no path: "rank 2/4".
+ */
+const char *nsx_title_label(const char *name);
 /* These know ASCII only, in any locale. */
 static inline bool nsx_is_digit(char c)
 {
@@ -156,8 +160,9 @@ static inline bool nsx_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 bool nsx_ends_with(const char *text, const char *end);
-/* The length of the number at s[i]; 0: there is none. A word of six or more hexadecimal digits is a
- * number if one of them is 0 to 9: "000bde2a" in "req-000bde2a".
+/* The length of the number at s[i]; 0: there is none. A word of six or more hexadecimal
+ * digits is a number if one of them is 0 to 9: "000bde2a" in "req-000bde2a". After such a number and
+ * a dash four digits suffice, as in a UUID, and after "0x" one.
  */
 size_t nsx_number_at(const char *s, size_t i);
 /* Appends a text with one "#" for each number and the "#" next to it: "step[bs=#]". False: the text

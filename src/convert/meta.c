@@ -75,7 +75,7 @@ static int meta_read_process(void *ctx, int64_t rid NSX_UNUSED,
 		return err->rc;
 	if (at >= m->nprocesses)
 		return 0;
-	m->process[at] = cut_path(m, escape_name(m, &v[2]), nsx_file_name);
+	m->process[at] = cut_path(m, escape_name(m, &v[2]), nsx_title_label);
 	return 0;
 }
 

@@ -192,7 +192,7 @@ int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)
 
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 {
-	const char *name = nsx_file_name(nsx_text(t, t->process[process].name));
+	const char *name = nsx_title_label(nsx_text(t, t->process[process].name));
 
 	return *name ? name : NULL;
 }

@@ -53,8 +53,11 @@ def merge(ranges):
     """Sets .table_name, the name in tables: names that differ in parameters, or in a number that few ranges
     share, are merged."""
     by_name = group_by(ranges, lambda x: x.label)
-    number = r"(?<![0-9A-Za-z])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{6,}(?![0-9A-Za-z])|[0-9]+"
-    masks = {n: re.sub("#+", "#", re.sub(number, "#", n)) if re.search("[0-9]", n) else n
+    word = r"(?<![0-9A-Za-z])%s(?![0-9A-Za-z])"
+    number = "|".join([word % "0[xX][0-9a-fA-F]+", word % "(?=[a-fA-F]*[0-9])[0-9a-fA-F]{6,}"
+                       + "((?:-[0-9a-fA-F]{4,5}(?![0-9A-Za-z])){0,4})", "[0-9]+"])
+    short = lambda m: "#" + "-#" * (m.group(1) or "").count("-")
+    masks = {n: re.sub("#+", "#", re.sub(number, short, n)) if re.search("[0-9]", n) else n
              for n in by_name}
     for mask, names in group_by((n for n in by_name if masks[n] != n or re.search("[0-9]", n)),
                                 lambda n: masks[n]).items():

@@ -104,7 +104,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		if (names->text[i])
 			names->text[i] = nsx_thread_label(names->text[i]);
 		if (names->process[i])
-			names->process[i] = nsx_file_name(names->process[i]);
+			names->process[i] = nsx_title_label(names->process[i]);
 	}
 	return 0;
 }

@@ -1,0 +1,1 @@
+explain @ranges_by_uuid --pass nvtx --md
