@@ -97,13 +97,23 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 	w->learnt = is_sound ? l : NULL;
 }
 
+/* Keeps a row of a rare table. If there are too many, none is kept, and layouts are learnt from then
+ * on.
+ */
 static void keep_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_row_of *of)
 {
-	struct nsx_rep_rows *rows = &w->notes->rows;
+	struct nsx_rep_list *list = &w->notes->rows.of[t];
+	size_t most = w->notes->most_rows * w->rep->def[t].ncolumns;
 
+	if (list->n >= most)
+		return;
 	w->learnt = NULL;
-	if (rows->of[t].n < w->notes->most_rows * rows->defs[t].ncolumns)
-		nsx_rows_add(rows, t, of);
+	nsx_rows_add(&w->notes->rows, t, of);
+	if (list->n >= most) {
+		free(list->v);
+		list->v = NULL;
+		memset(w->layouts, 0, sizeof(*w->layouts));
+	}
 }
 
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,

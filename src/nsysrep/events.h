@@ -104,12 +104,13 @@ struct nsx_notes {
 	size_t most_rows;	  /* of a rare table                         */
 	struct nsx_arena *arena; /* owner of process names, stacks and texts of rows */
 };
-/* Tables that have few rows in most reports. Their rows are kept, so that no block need be unpacked
- * for them.
+/* Tables that have few rows in many reports, spread over many blocks. If they have few, their rows
+ * are kept, so that no block need be unpacked for them.
  */
 static inline bool nsx_is_rare(enum nsx_rep_table t)
 {
-	return t == NSX_REP_DIAGNOSTIC || t == NSX_REP_PROFILER_OVERHEAD;
+	return t == NSX_REP_DIAGNOSTIC || t == NSX_REP_PROFILER_OVERHEAD ||
+	       t == NSX_REP_SAMPLE || t == NSX_REP_SCHED;
 }
 
 /* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:

@@ -128,6 +128,20 @@ static void keep_rare_rows(struct nsx_rep *rep, struct job *job)
 	free(job->rows);
 }
 
+/* Counts the kept samples on across blocks: a walk counts them from 1 in each block. */
+static void number_samples(struct nsx_rep *rep)
+{
+	struct nsx_rep_list *list = &rep->facts.of[NSX_REP_SAMPLE];
+	unsigned each = rep->def[NSX_REP_SAMPLE].ncolumns;
+	size_t at = 0;
+
+	for (size_t b = 0; b < rep->file.nblocks; b++)
+		for (uint32_t i = 0; i < rep->index[b].rows[NSX_REP_SAMPLE] && at < list->n; i++) {
+			list->v[at].u.i += rep->index[b].before[NSX_OF_SAMPLE];
+			at += each;
+		}
+}
+
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -152,6 +166,7 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 			rep->index[b].before[k] = n[k];
 			n[k] += rep->index[b].nstacks[k];
 		}
+	number_samples(rep);
 	return rc;
 }
 
