@@ -74,7 +74,7 @@ double nsx_kind_change(const struct nsx_kind_row *r)
 }
 
 /* Says "decode +4 % at 32-63" or "prefill the same", or nothing if no size has enough steps. */
-static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
+static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n, struct nsx_arena *a)
 {
 	size_t before = b->n, told = 0, known = 0;
 
@@ -84,8 +84,8 @@ static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n)
 		known += is_told(&v[i]);
 		if (!is_told(&v[i]) || fabs(change) < NSX_NOISE || told++ >= MOST)
 			continue;
-		nsx_buf_printf(b, "%s%s %+.3g %%%s%s", told > 1 ? "," : before ? "; " : "",
-			       told > 1 ? "" : v->kind, 100 * change,
+		nsx_buf_printf(b, "%s%s %s%s%s", told > 1 ? "," : before ? "; " : "",
+			       told > 1 ? "" : v->kind, nsx_text_ratio(a, change),
 			       *v[i].size ? " at " : "", v[i].size);
 	}
 	if (told > MOST)
@@ -101,7 +101,7 @@ const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a)
 	const char *text;
 
 	NSX_EACH_RUN(i, next, r.n, !strcmp(r.v[next].kind, r.v[i].kind))
-		say_kind(&b, r.v + i, next - i);
+		say_kind(&b, r.v + i, next - i, a);
 	text = nsx_buf_keep(&b, a);
 	return *text ? nsx_arena_printf(a, "Steps by kind, p50: %s", text) : "";
 }
