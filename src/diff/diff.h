@@ -346,6 +346,8 @@ struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane);
 void nsx_totals_compare(struct nsx_diff *d);
 /* Change of the wholes in ns apart from one-time gaps, which are not judged. */
 double nsx_totals_change(const struct nsx_totals_change *c);
+/* How much the host's time may differ between two runs of the same code, as a ratio. */
+double nsx_noise_of_host(const struct nsx_totals_change *c);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
 /* Bytes copied in all directions. */

@@ -231,12 +231,30 @@ static double course_ns(const struct nsx_spread *s)
 	return s->drift * s->drift / 12 < s->cv * s->cv / 4 ? 0 : s->drift * s->median_ns;
 }
 
+/* Whether a lane's units, on each side, are idle for more than half of their time. */
+static bool waits_for_host(const struct nsx_diff *d, uint32_t lane)
+{
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_lane *l = &d->pool[s].lanes[lane == NSX_NONE ? 0 : lane];
+		int64_t idle_ns = 0, wall_ns = 0;
+
+		for (size_t i = 0; i < l->nunits; i++) {
+			idle_ns += l->units[i].ns[NSX_SHARE_IDLE];
+			wall_ns += l->units[i].wall_ns;
+		}
+		if (2 * idle_ns <= wall_ns)
+			return false;
+	}
+	return true;
+}
+
 /* Raises the floor by the drift of the captures. If captures are too few for the interval to
- * include the difference between captures, raises it by that difference, too. A drift that all
+ * include the difference between captures, raises it by that difference, and by how much the host's
+ * time differs between runs, too. A drift that all
  * captures share is equal on both sides, so with enough captures only differences between drifts
  * count.
  */
-static void raise_floors(struct nsx_step *c)
+static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
 {
 	const struct nsx_spread *x = &c->side[0], *y = &c->side[1];
 	bool enough = nsx_enough_captures(x->ncaptures, y->ncaptures);
@@ -257,6 +275,11 @@ static void raise_floors(struct nsx_step *c)
 	if (!enough)
 		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
 				"captures of one side differ as much; 3 or more a side would tell");
+	if (!enough && c->floor.is != nsx_calibrated && waits_for_host(d, lane))
+		nsx_raise_floor(&c->floor, nsx_noise_of_host(&d->totals) *
+					   NSX_MAX(x->median_ns, y->median_ns) / x->median_ns,
+				"the GPU waits for the host for most of the time, and runs of the "
+				"same code may differ as much; 3 runs a side would tell");
 }
 
 /* Mean without the `longest` longest values; v ascending. */
@@ -366,7 +389,7 @@ struct nsx_step nsx_step_measure(const struct nsx_diff *d, uint32_t lane)
 	/* With enough captures, variation between them counts as well. */
 	ret.ci_ns = nsx_enough_captures(s[0].ncaptures, s[1].ncaptures) ? ret.blocks_ns :
 			    nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
-	raise_floors(&ret);
+	raise_floors(d, lane, &ret);
 	weigh_mean(o, v, &ret);
 	step_measure_mean(o, s, &ret);
 	if (ret.side[0].median_ns > 0)

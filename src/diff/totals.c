@@ -243,6 +243,12 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
 }
 
+double nsx_noise_of_host(const struct nsx_totals_change *c)
+{
+	return !c->known || isnan(c->host_speed) ? OF_HOST :
+	       NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
+}
+
 /* Judges with one run per side, by floors. These are relative to the longer side, so that the
  * verdict turns round with the sides.
  */
@@ -253,9 +259,7 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	double small = OF_WHOLE * whole, gpu_floor;
 	double idle = change_in(c, NSX_TOTAL_IDLE);
 	double idle_of = uncertain(c, NSX_TOTAL_IDLE);
-	double of_host = isnan(c->host_speed) ? OF_HOST :
-			 NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
-	double idle_floor = of_host * idle_of + OF_HOST_NS;
+	double idle_floor = nsx_noise_of_host(c) * idle_of + OF_HOST_NS;
 	int of_gpu = judge_gpu(c, small, &gpu_floor);
 	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
 	bool is_of_host = sign_beyond(idle, NSX_MAX(OF_HOST * idle_of + OF_HOST_NS, small));

@@ -1,0 +1,1 @@
+diff @diff_host_bound @diff_host_slower --md
