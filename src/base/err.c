@@ -4,15 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/err.h"
+#include "base/str.h"
 
 volatile int nsx_stop_flag;
-
-static void replace_control_chars(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
-}
 
 int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 {
@@ -21,7 +15,7 @@ int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	replace_control_chars(err->msg);
+	nsx_make_safe(err->msg);
 	err->rc = rc;
 	return rc;
 }
@@ -69,7 +63,7 @@ int nsx_wrap(struct nsx_err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);
-	replace_control_chars(err->msg);
+	nsx_make_safe(err->msg);
 	n = strlen(err->msg);
 	snprintf(err->msg + n, sizeof(err->msg) - n, ": %.*s", (int)sizeof(old) - 1, old);
 	return err->rc;

@@ -246,6 +246,53 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
 	return replaced;
 }
 
+uint32_t nsx_code_point(const char *s, size_t *n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	*n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	switch (*n) {
+	case 1:
+		return p[0];
+	case 2:
+		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+	case 3:
+		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+	default:
+		return (p[0] & 7u) << 18 | (p[1] & 0x3fu) << 12 |
+		       (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
+	}
+}
+
+bool nsx_is_unsafe(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+	       (c >= 0xe0000 && c <= 0xe007f);
+}
+
+void nsx_make_safe(char *s)
+{
+	char *to = s;
+	size_t n;
+
+	for (size_t left = strlen(s); left; left -= n, s += n) {
+		uint32_t c = (unsigned char)*s;
+
+		n = utf8_len((const unsigned char *)s, left) ?: 1;
+		if (n > 1)
+			c = nsx_code_point(s, &n);
+		if (nsx_is_unsafe(c)) {
+			*to++ = '?';
+		} else {
+			memmove(to, s, n);
+			to += n;
+		}
+	}
+	*to = '\0';
+}
+
 static bool str_goes_on(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;

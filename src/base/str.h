@@ -123,6 +123,13 @@ int nsx_strings_settle(struct nsx_strings *s, struct nsx_late_strings *late,
 /* Appends p as valid UTF-8 without NUL. Returns whether bytes were replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
+/* The code point at s, valid UTF-8 that does not end there. *n: its length in bytes. */
+uint32_t nsx_code_point(const char *s, size_t *n);
+/* Whether a character moves the cursor, hides text or changes its direction. */
+bool nsx_is_unsafe(uint32_t c);
+/* Replaces each unsafe character by '?'; other bytes that are no UTF-8 stay. */
+void nsx_make_safe(char *s);
+
 /* The length of the common prefix of a and b within n bytes. */
 size_t nsx_same_bytes(const char *a, const char *b, size_t n);
 

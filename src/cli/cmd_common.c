@@ -59,15 +59,11 @@ unsigned nsx_threads(int64_t asked)
 
 static void cmd_common_put_line(FILE *out, const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		/* U+0080 to U+009F are control characters, too. */
-		bool is_c1 = c == 0xc2 && (s[1] & 0xe0) == 0x80;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf line = {0};
 
-		putc(c < 0x20 || c == 0x7f || is_c1 ? '?' : c, out);
-		s += is_c1;
-	}
-	putc('\n', out);
+	nsx_buf_adds(&line, s);
+	nsx_make_safe(line.p);
+	fprintf(out, "%s\n", line.p);
 }
 
 void nsx_print_line(const char *s)

@@ -5,11 +5,6 @@
 
 #include "base/str.h"
 
-/* The code point at s, which must not be the end of the text. *n: its length in bytes. */
-uint32_t nsx_code_point(const char *s, size_t *n);
-/* Whether a character moves the cursor, hides text or changes its direction. */
-bool nsx_is_unsafe(uint32_t c);
-
 /* Escapes every character that has a meaning in Markdown or HTML running text. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
 /* Adds a text for the inside of a code span. */

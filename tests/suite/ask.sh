@@ -75,6 +75,9 @@ refuses "did you mean 'sync'" "$t" section sycn
 says 'it was open 8 times' "$fix/iterations_nvtx.sqlite" range '/^step/'
 refuses "no NVTX range '/x/'" "$fix/iterations_nvtx.sqlite" range /x/
 refuses "cannot read the expression" "$fix/iterations_nvtx.sqlite" range '/(/'
+# A refusal shows names of the trace without characters that move the cursor or turn the text around.
+refuses "there are '" "$fix/hostile_names.sqlite" range x
+if LC_ALL=C grep -qE $'\xe2\x80[\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xc2[\x80-\x9f]|\x7f' "$work/err"; then bad "a name moves the cursor: $(cat -v "$work/err")"; else ok; fi
 refuses "exclude each other" "$t" findings --md --csv
 lines() { # COUNT TRACE QUESTION...: the number of lines of the CSV answer, with the heading
 	local want=$1 got; shift
