@@ -10,7 +10,6 @@
 set -u
 what=${1:-build}
 missing=
-# The names for dnf (RHEL, Fedora) and pacman are untried.
 has_header() { printf '#include <stdio.h>\n#include <%s>\n' "$1" | ${CC:-cc} -E -x c - >/dev/null 2>&1; }
 need() { # TEST APT DNF PACMAN: if the test fails, the package with this name is needed
 	eval "$1" >/dev/null 2>&1 && return
@@ -70,6 +69,10 @@ if [ "$what" = deb ]; then
 fi
 [ "$what" != coverage ] || need 'command -v gcovr' gcovr gcovr gcovr
 [ -n "$missing$optional" ] || exit 0
+case $pm in
+dnf) echo 'the names of packages for dnf are untried (RHEL and Rocky need EPEL and CRB for some)' ;;
+pacman) echo 'the names of packages for pacman are untried (libcsv is in the AUR)' ;;
+esac
 root=; [ "$(id -u)" = 0 ] || root=sudo
 packages=$(echo "$optional" | sed 's/^[^:]*://' | tr '\n' ' ')
 if [ -n "$root" ] && ! command -v sudo >/dev/null; then
