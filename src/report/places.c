@@ -102,11 +102,14 @@ static int places_add_named(struct places *p, const struct nsx_change *c, struct
 	return 0;
 }
 
-/* Adds the spans in which the finding's host call or range runs while the GPU is idle. */
+/* Adds the spans in which the finding's host call or range runs while the GPU is idle, or in which
+ * the thread waits for what sets the pace.
+ */
 static void add_host(struct places *p, const struct nsx_finding *f)
 {
 	const struct nsx_nvtx *x = &p->t->nvtx;
 	const struct nsx_calls *c = &p->t->calls;
+	struct nsx_outside o;
 
 	for (size_t i = 0; f->id == NSX_ID_host_ranges && i < x->n; i++)
 		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
@@ -114,6 +117,17 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
 		if (nsx_call_name(c, i) == f->host && !(c->flags[i] & NSX_CALL_NESTED))
 			add_place(p, nsx_call_start(c, i), nsx_call_end(c, i));
+	for (size_t at = 0; f->id == NSX_ID_paced && nsx_outside_next(p->t, &at, &o);)
+		if (o.name == f->host)
+			add_place(p, o.start_ns, o.end_ns);
+}
+
+/* Adds all launches, for a change that makes every launch faster. */
+static void add_launches(struct places *p)
+{
+	for (size_t i = 0; i < p->t->calls.n; i++)
+		if (p->t->calls.cls[i] == NSX_CALL_LAUNCH)
+			places_add_call(p, i, NSX_FASTER_LAUNCH);
 }
 
 int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
@@ -143,6 +157,8 @@ int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
 	}
 	if (f->host)
 		add_host(&p, f);
+	if (!p.n && f->remedy.n && f->remedy.v->verb == NSX_FASTER_LAUNCH)
+		add_launches(&p);
 	*ret = (struct nsx_spans){.v = p.v, .n = p.n};
 	return 0;
 }

@@ -27,8 +27,9 @@ refuses "no finding 'x'; their numbers are 1 to [0-9]+: the question 'findings'"
 says 'cannot tell|idle|bound' "$t" verdict
 says 'not in the trace' "$t" finding top_kern # the beginning of a key
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
-# A finding about waits outside CUDA, or about a family of kernels, lists its places.
+# A finding about waits outside CUDA, launches or a family of kernels lists its places.
 says '^- it is about 37 places' "$fix/batches_and_waits.sqlite" finding idle_by_os_wait
+says '^- it is about 89 places' "$fix/after_session.sqlite" finding launch_bound
 cp "$fix/slows_then_saves.sqlite" "$work/family.sqlite"; chmod u+w "$work/family.sqlite"
 sqlite3 "$work/family.sqlite" "UPDATE StringIds SET value = 'layer<' || substr(value, 7) || '>(int)' WHERE value LIKE 'layer~_%' ESCAPE '~';
 ATTACH '$fix/iterations_nvtx.sqlite' AS other; CREATE TABLE NVTX_EVENTS AS SELECT * FROM other.NVTX_EVENTS LIMIT 1;
