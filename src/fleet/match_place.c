@@ -9,12 +9,14 @@
 #include "fleet/match.h"
 
 #define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */
+#define MUCH_NEARER 0.25 /* spread, relative to that of the stream of one number, that counts more */
 #define SAME_PACE 1.5 /* greatest ratio of frequencies of collectives of one family */
 #define MOST_DRIFT 1e-4 /* greatest drift between the crystals of two hosts */
 
 enum {
 	MOST_COUNTED = 4096, /* operations compared if the samples agree */
 	FEW = 2,	     /* operations that may differ beyond the fewest */
+	POINTS = 9,
 	LEAST_COMMON = 4,    /* collectives that two ranks must share */
 	LEAST_SURE = 32,     /* samples needed for a reliable spread of ends */
 };
@@ -121,6 +123,12 @@ double nsx_spread_at(const struct nsx_mchannel *x, const struct nsx_mchannel *y,
 	return match_place_spread_of(diff, n, MOST_DRIFT * (double)ns / NSX_MAX(1, (double)n));
 }
 
+/* One of several points of n collectives at which clocks are compared: a rank may be late at some. */
+static size_t point_of(size_t n, size_t point)
+{
+	return n * (2 * point + 1) / (2 * POINTS);
+}
+
 /* Index of y's collective that ends nearest to x's i-th by the hosts' clocks. */
 static int64_t nearest(const struct nsx_mchannel *x, size_t i, const struct nsx_mchannel *y)
 {
@@ -146,8 +154,14 @@ static bool match_place_range_of(const struct nsx_mchannel *x, const struct nsx_
 		size_t i = x->c->n / 2;
 		size_t lo = i, hi = i;
 		int64_t at = nsx_coll_end(x->c, i);
+		double by[POINTS];
 
-		middle = (int64_t)i - nearest(x, i, y);
+		for (size_t p = 0; p < POINTS; p++) {
+			size_t k = point_of(x->c->n, p);
+
+			by[p] = (double)((int64_t)k - nearest(x, k, y));
+		}
+		middle = (int64_t)nsx_median_of(by, POINTS);
 		while (lo && at - nsx_coll_end(x->c, lo - 1) <= bound_ns)
 			lo--;
 		while (hi + 1 < x->c->n && nsx_coll_end(x->c, hi + 1) - at <= bound_ns)
@@ -179,12 +193,15 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 		       int64_t shift, bool has_clock, int64_t middle)
 {
 	struct overlap o = overlap_of(x, y, shift);
-	size_t i = (size_t)o.from + o.ncommon / 2;
+	double v[POINTS];
 
-	return has_clock ? fabs((double)(nsx_coll_end(x->c, i) -
-					 nsx_coll_end(y->c, i - (size_t)shift) +
-					 x->utc_ns - y->utc_ns)) :
-			   fabs((double)(shift - middle));
+	for (size_t p = 0; p < POINTS && has_clock; p++) {
+		size_t i = (size_t)o.from + point_of(o.ncommon, p);
+
+		v[p] = fabs((double)(nsx_coll_end(x->c, i) - nsx_coll_end(y->c, i - (size_t)shift) +
+				     x->utc_ns - y->utc_ns));
+	}
+	return has_clock ? nsx_median_of(v, POINTS) : fabs((double)(shift - middle));
 }
 
 /* How many times smaller the spread must be to prefer a place to that of the clocks. The spread of
@@ -262,11 +279,15 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 			const struct nsx_mchannel *b)
 {
 	bool is_same = x->c->comm && a->c->comm == x->c->comm;
+	bool of_stream = a->c->stream == x->c->stream;
 
 	if (x->c->comm && is_same != (b->c->comm == x->c->comm))
 		return is_same;
 	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
 		return a->differs < b->differs;
+	if (of_stream != (b->c->stream == x->c->stream))
+		return of_stream ? b->spread >= MUCH_NEARER * a->spread :
+				   a->spread < MUCH_NEARER * b->spread;
 	return a->spread < b->spread;
 }
 
