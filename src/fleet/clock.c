@@ -35,6 +35,7 @@ struct clocks {
 		bool is_there;
 	} *seen;	 /* by clock */
 	uint32_t *there; /* the clocks with ranks in the collective */
+	bool only_sure; /* leaves out communicators whose members are inferred */
 	struct nsx_arena *a;
 };
 
@@ -149,6 +150,12 @@ static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k, 
 	return rc;
 }
 
+/* Whether the members of a communicator are known, or are all ranks. */
+static bool is_trusted(const struct nsx_fleet *f, const struct nsx_fcomm *m)
+{
+	return m->is_sure || m->n == f->nranks;
+}
+
 static int compare_all(struct clocks *c, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = c->f;
@@ -161,7 +168,8 @@ static int compare_all(struct clocks *c, struct nsx_err *err)
 	for (size_t i = 0; i < f->ncomms && !rc; i++) {
 		const struct nsx_fcomm *m = &f->comm[i];
 		/* MPI sends small messages before the other side comes. */
-		size_t all = nsx_is_of_mpi_pairs(m) ? 0 : m->end - m->first;
+		size_t all = nsx_is_of_mpi_pairs(m) || (c->only_sure && !is_trusted(f, m)) ?
+				     0 : m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);
 
 		for (size_t s = 0; s < most && !rc && m->n > 1; s++) {
@@ -182,6 +190,32 @@ static double contradiction_ns(const struct clocks *c, size_t q, size_t r)
 	size_t n = c->f->nclocks;
 
 	return -(c->bound[q * n + r] + c->bound[r * n + q]);
+}
+
+/* Whether all clocks were compared with the first, and none contradict each other. */
+static bool are_right(const struct clocks *c)
+{
+	size_t n = c->f->nclocks;
+
+	for (size_t q = 0; q < n; q++)
+		for (size_t r = q + 1; r < n; r++)
+			if (contradiction_ns(c, q, r) > 0 || (!q && isinf(contradiction_ns(c, q, r))))
+				return false;
+	return true;
+}
+
+/* If clocks contradict each other, members that are inferred may be wrong: uses the others, if these
+ * compare all clocks.
+ */
+static int doubt_members(struct clocks *c, struct nsx_err *err)
+{
+	if (are_right(c))
+		return 0;
+	c->only_sure = true;
+	if (compare_all(c, err))
+		return err->rc;
+	c->only_sure = are_right(c);
+	return c->only_sure ? 0 : compare_all(c, err);
 }
 
 /* Counts, for each clock, how many others it contradicts, and warns of the pairs. Returns their
@@ -348,7 +382,7 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 		rc = err->rc;
 	} else {
 		clock_find_drift(&c);
-		rc = compare_all(&c, err);
+		rc = compare_all(&c, err) ?: doubt_members(&c, err);
 	}
 	if (!rc) {
 		drop_contradictions(&c);
