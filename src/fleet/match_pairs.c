@@ -13,7 +13,8 @@
 #include "fleet/match.h"
 
 #define NEAR_NS 50000.0 /* largest difference of ends that agree on the common clock */
-#define MOST_AGREE 0.6 /* most agreeing pairs per part; 0.5 if each part has one partner */
+#define LEAST_NS 1000.0 /* ends that spread less than this agree equally well */
+#define ABOUT 1.1 /* numbers of parts that differ by less are about equal */
 #define LEAST_PAIRED 0.8 /* least share of ranks, and of messages, that have a partner */
 
 #define LEAST_OF_PARTNER 0.25 /* least share of a channel's parts that one partner has */
@@ -240,8 +241,11 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 	return rc;
 }
 
-/* Counts free parts of two ranks that end together; is_last: also joins them. */
-static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_last)
+/* Counts free parts of two ranks that end together, and lists by how much their ends differ;
+ * takes_them: also joins them.
+ */
+static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool takes_them,
+			       double *ret)
 {
 	struct part *a = p->rank[x].v, *a_end = a + p->rank[x].n;
 	struct part *b = p->rank[y].v, *b_end = b + p->rank[y].n;
@@ -255,66 +259,145 @@ static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool is_
 		} else if (by < -NEAR_NS || b->with != NSX_NONE) {
 			b++;
 		} else {
-			a->with = is_last ? y : NSX_NONE;
-			b->with = is_last ? x : NSX_NONE;
+			a->with = takes_them ? y : NSX_NONE;
+			b->with = takes_them ? x : NSX_NONE;
 			a++;
 			b++;
-			n++;
+			ret[n++ % MOST_COMPARED] = by;
 		}
 	}
 	return n;
 }
 
-/* Counts the parts that agree with those of ranks `by` numbers away; 0 if they do not for most
- * ranks, because few agreeing parts are chance. At half the job's size both directions lead to the
- * same rank.
- */
-static size_t join_all(struct pairs *p, int64_t by, bool is_last)
+/* Pipelines of ranks first + i * by, i < size; from the last stage to the first it may go on. */
+struct joined { /* the parts that end together in them */
+	int64_t by, size;
+	size_t n;
+	double apart; /* mean logarithm of the spread of their ends */
+	/* parts of ranks whose neighbours are both there, and those of them that are joined */
+	size_t nparts, njoined;
+};
+
+/* The next stage or, with back, the one before. */
+static uint32_t next_stage(const struct pairs *p, uint32_t r, const struct joined *x, bool back)
 {
-	size_t all = 0, nranks = 0, npaired = 0;
+	int64_t at = p->f->rank[r].number / x->by % x->size, by = (x->size - 1) * x->by;
+	bool is_round = at == (back ? 0 : x->size - 1);
 
-	for (uint32_t r = 0; r < p->f->nranks; r++) {
-		uint32_t k = p->rank[r].n ? rank_at(p, r, by) : NSX_NONE;
-		size_t n, few;
-
-		if (k == NSX_NONE || (k < r && 2 * by == p->world))
-			continue;
-		nranks += k > r;
-		if (!may_be_partners(p, r, k))
-			continue;
-		few = NSX_MIN(p->rank[r].n, p->rank[k].n) / 4;
-		n = match_pairs_join(p, r, k, false);
-		if (n <= few)
-			continue;
-		npaired += k > r;
-		all += n;
-		if (is_last)
-			match_pairs_join(p, r, k, true);
-	}
-	return (double)npaired < LEAST_PAIRED * (double)nranks ? 0 : all;
+	return !p->rank[r].n ? NSX_NONE :
+	       rank_at(p, r, is_round != back ? p->world - (is_round ? by : x->by) :
+						(is_round ? by : x->by));
 }
 
-/* The distance of partners; 0: none. A part agrees with at most one other part; if more agree, all
- * of a group come together, as in an alltoall.
- */
-static int64_t find_distance(struct pairs *p)
+static void count_joined(const struct pairs *p, struct joined *x)
 {
-	size_t most = 0, all = 0;
-	int64_t best = 0;
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		bool lacks = next_stage(p, r, x, false) == NSX_NONE ||
+			     next_stage(p, r, x, true) == NSX_NONE;
+
+		for (size_t i = 0; i < p->rank[r].n && !lacks; i++) {
+			x->nparts++;
+			x->njoined += p->rank[r].v[i].with != NSX_NONE;
+		}
+	}
+}
+
+/* Joins the parts of neighbours; few that agree are chance. A part has one partner. Of two stages
+ * each is the next of the other.
+ */
+static struct joined join_all(struct pairs *p, int64_t by, int64_t size)
+{
+	struct joined ret = {.by = by, .size = size};
+	double diff[MOST_COMPARED], middle;
+	size_t npairs = 0;
+
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		uint32_t k = next_stage(p, r, &ret, false);
+		size_t n;
+
+		if (k == NSX_NONE || (k < r && size == 2) || !may_be_partners(p, r, k))
+			continue;
+		n = match_pairs_join(p, r, k, false, diff);
+		if (n <= NSX_MIN(p->rank[r].n, p->rank[k].n) / 4)
+			continue;
+		match_pairs_join(p, r, k, true, diff);
+		ret.n += n;
+		ret.apart += log(nsx_spread_of(diff, NSX_MIN(n, MOST_COMPARED), &middle) +
+				 LEAST_NS);
+		npairs++;
+	}
+	ret.apart /= (double)NSX_MAX(1, npairs);
+	count_joined(p, &ret);
+	return ret;
+}
+
+static void part_all(struct pairs *p)
+{
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		for (size_t i = 0; i < p->rank[r].n; i++)
+			p->rank[r].v[i].with = NSX_NONE;
+}
+
+/* The pipelines that join most parts at a distance; the longest of those that join equally many. */
+static struct joined join_most(struct pairs *p, int64_t by)
+{
+	struct joined best = {0};
+
+	for (int64_t size = p->world / by; size > 1; size--) {
+		struct joined x;
+
+		if (p->world / by % size)
+			continue;
+		x = join_all(p, by, size);
+		part_all(p);
+		if (x.n > best.n)
+			best = x;
+	}
+	return best;
+}
+
+/* The pipelines of the job; n 0: none. Stages that work in step end together at several distances,
+ * but a transfer ends on both its sides at once.
+ */
+static struct joined find_pipelines(struct pairs *p)
+{
+	struct joined best = {0};
+	size_t all = 0;
 
 	for (uint32_t r = 0; r < p->f->nranks; r++)
 		all += p->rank[r].n;
 	for (int64_t by = 1; by < p->world && all; by++) {
-		size_t n = p->world % by ? 0 : join_all(p, by, false);
+		struct joined x = p->world % by ? best : join_most(p, by);
+		double n = (double)x.n, most = (double)best.n;
 
-		if ((double)n > MOST_AGREE * (double)all)
-			return 0;
-		if (n > most) {
-			most = n;
-			best = by;
-		}
+		if ((double)x.njoined >= LEAST_PAIRED * (double)x.nparts && n * ABOUT > most &&
+		    (x.apart < best.apart || n > ABOUT * most))
+			best = x;
 	}
 	return best;
+}
+
+/* The number of stages: the longest chain of partners. */
+static int64_t count_stages(const struct pairs *p, const struct joined *x)
+{
+	int64_t most = 1;
+
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		uint32_t at = r, next;
+		int64_t n = 1;
+
+		for (; n < x->size; n++, at = next) {
+			size_t i = 0;
+
+			next = next_stage(p, at, x, false);
+			while (next != NSX_NONE && i < p->rank[at].n && p->rank[at].v[i].with != next)
+				i++;
+			if (next == NSX_NONE || i == p->rank[at].n)
+				break;
+		}
+		most = NSX_MAX(most, n);
+	}
+	return most;
 }
 
 /* Makes parts v another channel of the rank; comm 0: parts without a partner. */
@@ -465,7 +548,7 @@ int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
 int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct pairs p = {.f = f, .world = nsx_fleet_world(f), .a = nsx_arena_new()};
-	int64_t by = 0;
+	struct joined x = {0};
 	int rc = 0;
 
 	p.rank = nsx_arena_get(p.a, f->nranks * sizeof(*p.rank));
@@ -476,14 +559,14 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 		rc = drop_alltoalls(&p, err);
 	}
 	if (!rc)
-		by = find_distance(&p);
-	if (by)
-		join_all(&p, by, true);
-	if (by && !f->mesh.n)
+		x = find_pipelines(&p);
+	if (x.n)
+		join_all(&p, x.by, x.size);
+	if (x.n && !f->mesh.n)
 		f->mesh = (struct nsx_mesh){
-			.axis = {{.name = "pp", .size = p.world / by, .stride = by}},
+			.axis = {{.name = "pp", .size = count_stages(&p, &x), .stride = x.by}},
 			.n = 1, .is_found = true};
-	for (uint32_t r = 0; r < f->nranks && by && !rc; r++)
+	for (uint32_t r = 0; r < f->nranks && x.n && !rc; r++)
 		rc = split_channels(&p, r, err);
 	nsx_arena_free(p.a);
 	return rc;

@@ -215,8 +215,11 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
  */
 static bool is_possible(const struct nsx_mesh *mesh, struct shape s)
 {
-	return !mesh->n || (mesh->is_found ? s.stride * s.size <= mesh->axis[0].stride :
-					     nsx_mesh_has(mesh, s.stride, s.size));
+	const struct nsx_axis *pp = &mesh->axis[0];
+
+	if (!mesh->is_found)
+		return !mesh->n || nsx_mesh_has(mesh, s.stride, s.size);
+	return s.stride * s.size <= pp->stride || !(s.stride % (pp->stride * pp->size));
 }
 
 /* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions. A
