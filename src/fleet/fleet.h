@@ -193,6 +193,8 @@ struct nsx_fleet {
 	uint32_t main; /* family by which steps are counted; NSX_NONE */
 	struct nsx_fstep *step;
 	size_t nsteps;
+	uint32_t *stage; /* by rank: its place in its pipeline; 0 for all if there is only one */
+	bool has_stages; /* there are several pipelines */
 	bool by_totals; /* the main family has no times of collectives, or consists of sends
 			   and receives between unknown ranks */
 	bool has_messages; /* ranks wait for messages of unknown senders, so recoverable time

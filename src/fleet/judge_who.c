@@ -216,6 +216,19 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 	}
 }
 
+/* Whether most ranks of its stage are early with this one: stages do different work. */
+static bool is_of_early_stage(const struct nsx_fleet *f, uint32_t rank, const bool *is_late)
+{
+	uint32_t n = 0, nlate = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (f->stage[r] == f->stage[rank]) {
+			nlate += is_late[r];
+			n++;
+		}
+	return f->has_stages && 2 * nlate < n;
+}
+
 /* Names the majority as late. If most ranks are late, the median is late too and nobody exceeds it;
  * instead each of the few others must be early beyond chance.
  */
@@ -225,7 +238,7 @@ static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), n = 0;
 	double p = 0, all = 0;
 	struct nsx_late *l;
-	size_t there = 0;
+	size_t there = 0, nearly = 0;
 
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		is_late[r] = j->p_early[r] >= NSX_LEAST_P ||
@@ -236,7 +249,9 @@ static void name_most(struct nsx_judge *j, bool *is_late, double *scratch)
 		else
 			p = NSX_MAX(p, j->p_early[r]);
 	}
-	if (n == f->nranks || 2 * n <= f->nranks)
+	for (uint32_t r = 0; r < f->nranks; r++)
+		nearly += !is_late[r] && !is_of_early_stage(f, r, is_late);
+	if (!nearly || 2 * n <= f->nranks)
 		return;
 	l = nsx_add_late(j, v, n);
 	l->are_most = true;

@@ -71,6 +71,8 @@ struct rank_now {
 	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
+	uint32_t last; /* its latest visit in this step; NSX_NONE */
+	int64_t begin_ns; /* of the step */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
 	/* a mended rank's own work in the step above the others' median, and its share */
 	double most_ns, cut;
@@ -79,6 +81,16 @@ struct rank_now {
 struct visit { /* a member at a collective */
 	struct nsx_coll at;	/* start_ns INT64_MIN: takes no part */
 	double own_ns, held_ns; /* of the rank at that start */
+	uint32_t before;	/* the visit of its rank that ended before; NSX_NONE */
+	union { /* the rank after it, in the first walk and in the second */
+		struct {
+			double own_ns;
+			int64_t since_ns;
+		} did;
+		struct {
+			double ahead_ns, more_ns;
+		} is;
+	};
 };
 struct replay {
 	const struct nsx_fleet *f;
@@ -92,8 +104,6 @@ struct replay {
 	struct need *need;
 	struct nsx_groups needs; /* by family and side, and nth */
 	struct rank_now *rank;
-	uint32_t *stage; /* by rank: its place in its pipeline; 0 for all if there is only one */
-	bool has_stages; /* there are several pipelines: a rank does no more than in the whole step */
 	double most_more_ns; /* greatest excess of a mended rank in this step */
 	double most_ahead_ns; /* greatest lead of a rank in this step */
 	double *ahead_ns;	      /* by family: how much earlier its last collective ends */
@@ -177,35 +187,6 @@ static void list_lines(struct replay *p, struct nsx_arena *a)
 			x->alike = f->family[c->family].is_mpi ? 0 : i + 1;
 		}
 	}
-}
-
-/* Finds the stages of pipelines: ranks that are connected by sends and receives, in order of number.
- * Stages do different work before their n-th transfer, so equals are of one stage.
- */
-static void find_stages(struct replay *p, struct nsx_arena *a)
-{
-	const struct nsx_fleet *f = p->f;
-	uint32_t *first = nsx_arena_get(a, f->nranks * sizeof(*first)); /* of a rank's pipeline */
-	uint32_t npipelines = f->nranks;
-
-	p->stage = nsx_arena_get(a, f->nranks * sizeof(*p->stage));
-	for (uint32_t r = 0; r < f->nranks; r++)
-		first[r] = r;
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
-		uint32_t from, to;
-
-		if (c->n != 2 || !c->is_sure || !nsx_is_of_pairs(c->m->c))
-			continue;
-		from = NSX_MAX(first[c->m[0].rank], first[c->m[1].rank]);
-		to = NSX_MIN(first[c->m[0].rank], first[c->m[1].rank]);
-		npipelines -= from != to;
-		for (uint32_t r = 0; r < f->nranks && from != to; r++)
-			first[r] = first[r] == from ? to : first[r];
-	}
-	p->has_stages = npipelines > 1 && npipelines < f->nranks;
-	for (uint32_t r = 0; r < f->nranks && p->has_stages; r++)
-		for (uint32_t i = 0; i < r; i++)
-			p->stage[r] += first[i] == first[r];
 }
 
 /* Places -------------------------------------------------------------------------------*/
@@ -295,7 +276,7 @@ static double usual_own(const struct replay *p, const double *own, uint32_t stag
 		size_t n = 0;
 
 		for (uint32_t r = 0; r < p->f->nranks; r++)
-			if (!isnan(own[r]) && !p->rank[r].is_mended && (all || p->stage[r] == stage))
+			if (!isnan(own[r]) && !p->rank[r].is_mended && (all || p->f->stage[r] == stage))
 				p->scratch[n++] = own[r];
 		if (n)
 			return nsx_median_of(p->scratch, n);
@@ -311,8 +292,8 @@ static void find_cuts(struct replay *p, size_t s)
 
 	p->most_more_ns = 0;
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
-		if (p->rank[r].is_mended && p->stage[r] != stage) {
-			stage = p->stage[r];
+		if (p->rank[r].is_mended && p->f->stage[r] != stage) {
+			stage = p->f->stage[r];
 			usual = usual_own(p, own, stage);
 		}
 		p->rank[r].most_ns = p->rank[r].is_mended && own[r] > usual ? own[r] - usual : 0;
@@ -331,8 +312,9 @@ static void begin_step(struct replay *p, size_t s)
 	p->most_ahead_ns = p->saved_ns;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		p->rank[r] = (struct rank_now){
-			.since_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
-			.most_ns = p->rank[r].most_ns,
+			.since_ns = *nsx_bounds_of(f, r, s),
+			.begin_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
+			.most_ns = p->rank[r].most_ns, .last = NSX_NONE,
 			.ahead_ns = s && *nsx_bounds_of(f, r, s - 1) == INT64_MIN ?
 					    p->saved_ns : p->rank[r].ahead_ns,
 			.is_mended = p->rank[r].is_mended};
@@ -379,6 +361,23 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 	}
 }
 
+/* Own work that a rank had done by time t of its own clock. Collectives that run beside the rank's
+ * work are visited when they end, and began before visits that ended earlier.
+ */
+static double own_until(const struct replay *p, const struct rank_now *r, int64_t t)
+{
+	double most = r->own_ns;
+
+	for (uint32_t i = r->last; i != NSX_NONE; i = p->visit[i].before) {
+		const struct visit *v = &p->visit[i];
+
+		if (v->did.since_ns <= t)
+			return NSX_MIN(most, v->did.own_ns + (double)(t - v->did.since_ns));
+		most = v->did.own_ns;
+	}
+	return NSX_MIN(most, NSX_MAX(0, (double)(t - r->begin_ns)));
+}
+
 /* The need before the nth operation of equal members; `what` identifies the operation. NULL without
  * memory.
  */
@@ -416,7 +415,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 
 	for (unsigned side = 0; side < 2; side++) {
 		uint64_t what = l->c ? nsx_hash_u64(2ULL * l->c->family + (is_pair && side)) +
-					       p->stage[l->m[is_pair && side].rank] :
+					       p->f->stage[l->m[is_pair && side].rank] :
 			nsx_hash_u64(nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n);
 		struct need *need = need_of(p, what, side && !l->c ? 0 : x->nth, err);
 
@@ -432,7 +431,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 		if (v->at.start_ns == INT64_MIN)
 			continue;
 		work(r, v->at.start_ns);
-		v->own_ns = r->own_ns;
+		v->own_ns = own_until(p, r, v->at.start_ns);
 		v->held_ns = r->held_ns;
 		is_free = !is_held_by_channel(v, &l->now[m]);
 		note_need(r, v, is_free, &p->need[x->need[m & 1]]);
@@ -443,6 +442,10 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 			x->npeers++;
 		}
 		pass_over(v, r);
+		v->did.own_ns = r->own_ns;
+		v->did.since_ns = r->since_ns;
+		v->before = r->last;
+		r->last = (uint32_t)x->visits + m;
 		if (l->c)
 			l->now[m].end_ns = v->at.end_ns;
 	}
@@ -480,15 +483,32 @@ static void do_less(struct rank_now *r, double more, bool is_guess)
 	r->more_ns = more;
 }
 
+/* The rank as it was when a collective began beside visits that ended since. */
+static struct rank_now as_of(const struct replay *p, const struct rank_now *r, int64_t start_ns)
+{
+	struct rank_now ret = *r;
+
+	while (ret.last != NSX_NONE && p->visit[ret.last].at.end_ns > start_ns)
+		ret.last = p->visit[ret.last].before;
+	if (ret.last == r->last)
+		return ret;
+	ret.ahead_ns = ret.last == NSX_NONE ? r->begun_ns : p->visit[ret.last].is.ahead_ns;
+	ret.more_ns = ret.last == NSX_NONE ? 0 : p->visit[ret.last].is.more_ns;
+	return ret;
+}
+
 /* How much earlier a member's part could begin. */
-static double ahead_of(const struct visit *v, struct rank_now *r,
+static double ahead_of(const struct replay *p, const struct visit *v, struct rank_now *r,
 		       const struct channel_now *now, double need, double most, bool is_guess)
 {
+	struct rank_now then = as_of(p, r, v->at.start_ns);
 	double by_data, by_channel;
 
 	if (r->is_mended && !isinf(need))
-		do_less(r, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
-	by_data = r->ahead_ns;
+		do_less(&then, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
+	if (then.last == r->last)
+		*r = then;
+	by_data = then.ahead_ns;
 	if (!follows(v, now))
 		return by_data;
 	by_channel = now->ahead_ns + (double)(v->at.start_ns - now->end_ns);
@@ -529,6 +549,15 @@ static void go_on(struct replay *p, const struct line *l, uint32_t m, double ahe
 	p->passed->held_ns[l->comm][l->holder] += less;
 }
 
+/* Notes what a visit leaves. */
+static void note_state(struct visit *v, struct rank_now *r, uint32_t at)
+{
+	v->is.ahead_ns = r->ahead_ns;
+	v->is.more_ns = r->more_ns;
+	v->before = r->last;
+	r->last = at;
+}
+
 /* Second walk. */
 static void step_over(struct replay *p, const struct place *x)
 {
@@ -541,8 +570,9 @@ static void step_over(struct replay *p, const struct place *x)
 		if (v[m].at.start_ns == INT64_MIN)
 			continue;
 		least = NSX_MIN(least, (double)v[m].at.ns +
-			ahead_of(&v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
-				 p->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
+			ahead_of(p, &v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
+				 /* a stage does no more than in the whole step */
+				 p->f->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
 				 !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, (double)v[m].at.ns);
 	}
@@ -568,6 +598,7 @@ static void step_over(struct replay *p, const struct place *x)
 		if (at->exposed_ns > LEAST_EXPOSED_NS)
 			go_on(p, l, m, NSX_MIN(mine, r->ahead_ns + (double)at->exposed_ns));
 		l->now[m] = (struct channel_now){mine, at->end_ns};
+		note_state(&p->visit[x->visits + m], r, (uint32_t)x->visits + m);
 	}
 	if (l->c->family == p->f->main)
 		p->saved_ns = ahead;
@@ -663,7 +694,6 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		p.rank[mended->ranks[i]].is_mended = true;
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	list_lines(&p, a);
-	find_stages(&p, a);
 	if (f->by_totals)
 		replay_totals(&p);
 	for (size_t s = 0; s < f->nsteps && !f->by_totals && !rc; s++)

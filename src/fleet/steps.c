@@ -488,6 +488,81 @@ static int place_iterations(const struct steps *x, struct nsx_err *err)
 	return 0;
 }
 
+static bool is_of_pipeline(const struct nsx_fcomm *c)
+{
+	return c->n == 2 && c->is_sure && nsx_is_of_pairs(c->m->c);
+}
+
+static int64_t pipe_number(const struct nsx_fleet *f, const struct nsx_fcomm *c, uint32_t m)
+{
+	return f->rank[c->m[m].rank].number;
+}
+
+/* Finds the axis along which all pipelines lie; first: by rank, the first rank of its pipeline.
+ * False: they do not lie along one.
+ */
+static bool find_axis(const struct nsx_fleet *f, const uint32_t *first, struct nsx_axis *ret)
+{
+	int64_t by = INT64_MAX, size = 1;
+
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
+		if (is_of_pipeline(c))
+			by = NSX_MIN(by, llabs(pipe_number(f, c, 1) - pipe_number(f, c, 0)));
+	for (uint32_t r = 0; r < f->nranks; r++)
+		size = NSX_MAX(size, (f->rank[r].number - f->rank[first[r]].number) / by + 1);
+	*ret = (struct nsx_axis){"pp", size, by};
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
+		int64_t x, y, apart;
+
+		if (!is_of_pipeline(c))
+			continue;
+		x = pipe_number(f, c, 0);
+		y = pipe_number(f, c, 1);
+		apart = llabs(nsx_mesh_at(ret, x) - nsx_mesh_at(ret, y));
+		if (x % by != y % by || x / (by * size) != y / (by * size) ||
+		    (apart != 1 && apart != size - 1))
+			return false;
+	}
+	return true;
+}
+
+/* Finds the stages of pipelines: ranks that are connected by sends and receives, in order of number.
+ * Stages do different work before their n-th transfer, so equals are of one stage.
+ */
+static void find_stages(struct nsx_fleet *f)
+{
+	/* by rank: the first one of its pipeline */
+	uint32_t *first = nsx_arena_get(f->arena, f->nranks * sizeof(*first));
+	uint32_t npipelines = f->nranks;
+	struct nsx_axis pp;
+	bool is_regular, is_mpi = false;
+
+	f->stage = nsx_arena_get(f->arena, f->nranks * sizeof(*f->stage));
+	for (uint32_t r = 0; r < f->nranks; r++)
+		first[r] = r;
+	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
+		uint32_t from, to;
+
+		if (!is_of_pipeline(c))
+			continue;
+		is_mpi |= c->m->c->is_mpi;
+		from = NSX_MAX(first[c->m[0].rank], first[c->m[1].rank]);
+		to = NSX_MIN(first[c->m[0].rank], first[c->m[1].rank]);
+		npipelines -= from != to;
+		for (uint32_t r = 0; r < f->nranks && from != to; r++)
+			first[r] = first[r] == from ? to : first[r];
+	}
+	f->has_stages = npipelines > 1 && npipelines < f->nranks;
+	is_regular = f->has_stages && find_axis(f, first, &pp);
+	for (uint32_t r = 0; r < f->nranks && f->has_stages; r++)
+		for (uint32_t i = 0; i < r && !is_regular; i++)
+			f->stage[r] += first[i] == first[r];
+	for (uint32_t r = 0; r < f->nranks && is_regular; r++)
+		f->stage[r] = (uint32_t)nsx_mesh_at(&pp, f->rank[r].number);
+	if (is_regular && !is_mpi && !f->mesh.n)
+		f->mesh = (struct nsx_mesh){.axis = {pp}, .n = 1, .is_found = true};
+}
+
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct steps x = {.f = f, .a = nsx_arena_new(), .all_iterate = true};
@@ -495,6 +570,7 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	int rc = 0;
 
 	x.v = nsx_arena_get(x.a, f->nranks * sizeof(*x.v));
+	find_stages(f);
 	if (!f->nengines)
 		choose_main(f);
 	if (f->main != NSX_NONE) {
