@@ -176,8 +176,10 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 	case NSX_WHY_COPY:
 		return say_copies(r, l);
 	case NSX_WHY_LINK:
-		return nsx_say(r, "transfers between them take %.2f times as long as in "
-			       "other communicators: a slow link", l->ratio);
+		return nsx_say(r, "transfers between %s take %.2f times as long as in other "
+			       "communicators: a slow %s",
+			       l->host == NSX_NONE ? "them" : "it and other hosts", l->ratio,
+			       l->host == NSX_NONE ? "link" : "network adapter or port");
 	case NSX_WHY_IDLE:
 		return l->told && is_vague(l->idle_cause) ?
 			nsx_say_of(r, l->n, "as [their own reports say|its own report says], \"%s\"",

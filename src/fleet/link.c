@@ -2,9 +2,11 @@
  *
  * The transfer of a collective is the part in which nobody waits: the least length of its members.
  * Communicators of a family run the same sequence, so transfers can be compared without knowing the
- * number of bytes. With only two of them it is unknown which is usual, so the slower one counts as
- * slow only if it takes twice as long. Of collectives that are matched wrongly all members wait.
- * Where clocks show that some may be, no link is named by a few collectives.
+ * number of bytes. Those of which it is known move equally many, and within a host links are faster
+ * than between hosts. Usual is the median of those that take less than twice as long as the fastest
+ * quarter: of two kinds of links the slower one may be in the majority. Of collectives that are
+ * matched wrongly all members wait. Where clocks show that some may be, no link is named by a few
+ * collectives.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -13,7 +15,7 @@
 
 #define LEAST_Z 5
 #define LEAST_RATIO 0.10 /* least excess of a slow transfer, relative to the usual one */
-#define LEAST_RATIO_OF_TWO 1.0
+#define LEAST_RATIO_OF_MANY 1.0 /* the same if the usual ones may be the minority */
 #define LEAST_OF_STEP 0.005
 
 enum { MOST_ALONE = 8 }; /* more slow links than this are priced only together */
@@ -37,78 +39,135 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 	return n > 1 && nsx_holds_all(c, k) ? (double)least : NAN;
 }
 
-struct links { /* of a family, by communicator: transfers above the median, and their number */
-	uint32_t at; /* its first communicator */
+struct links { /* of a family, by communicator: transfers above the usual, and their number */
+	uint32_t at, ncomms; /* its first communicator, and their number */
 	double *excess, *n;
-	double typical; /* mean of the medians */
+	bool *is_usual;
+	double typical; /* mean of the usual transfers */
 	size_t compared; /* collectives */
+	struct transfer {
+		int64_t kind; /* by bytes, and whether it is within a host */
+		double ns;
+		uint32_t comm;
+		bool is_sure;
+	} *now;
 	double *scratch;
 };
 
-/* Sums, over the family's collectives, each communicator's transfer above the median, and
- * that median.
- */
-static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam, struct links *x)
+NSX_ORDER(cmp_transfer, struct transfer, UP(kind), UP(ns), UP(comm));
+
+static bool is_within_host(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	for (size_t k = 0; k < fam->length; k++) {
-		size_t there = 0;
-		double median;
-
-		for (uint32_t c = 0; c < fam->n; c++) {
-			bool is_sure;
-			double ns = transfer_at(f, &f->comm[fam->at + c], k, &is_sure);
-
-			if (!isnan(ns))
-				x->scratch[there++] = ns;
-		}
-		if (there < NSX_MIN(fam->n, 3))
-			continue;
-		median = nsx_median_of(x->scratch, there); /* the call sorts scratch */
-		if (fam->n == 2)
-			median = x->scratch[0];
-		x->compared++;
-		x->typical += median;
-		for (uint32_t c = 0; c < fam->n; c++) {
-			bool is_sure;
-			double ns = transfer_at(f, &f->comm[fam->at + c], k, &is_sure);
-
-			x->excess[c] += isnan(ns) || !is_sure ? 0 : ns - median;
-			x->n[c] += !isnan(ns) && is_sure;
-		}
-	}
-	x->typical /= NSX_MAX(1, (double)x->compared);
+	for (uint32_t m = 1; m < c->n; m++)
+		if (f->rank[c->m[m].rank].host != f->rank[c->m[0].rank].host)
+			return false;
+	return true;
 }
 
-/* The time that a step saves if these links were as fast as usual. */
-static int mend_links(const struct nsx_judge *j, const struct links *x, const uint32_t *comm,
-		      size_t n, double *ret_ns, struct nsx_err *err)
+/* Lists the transfers of the family's k-th collective by kind. */
+static size_t list_transfers(const struct nsx_fleet *f, const struct links *x, size_t k)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < x->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[x->at + i];
+		struct transfer *t = &x->now[n];
+
+		t->ns = transfer_at(f, c, k, &t->is_sure);
+		if (isnan(t->ns))
+			continue;
+		t->kind = 2 * nsx_op_at(c, k)->bytes + is_within_host(f, c);
+		t->comm = i;
+		n++;
+	}
+	nsx_sort(x->now, n, sizeof(*x->now), cmp_transfer);
+	return n;
+}
+
+/* The usual one of n transfers of one kind; NAN: none. At first it is that of the fastest quarter. */
+static double usual_of(const struct links *x, const struct transfer *t, size_t n, bool is_first)
+{
+	size_t nusual = 0;
+
+	if (is_first)
+		return n > 1 ? t[(n - 1) / 4].ns : NAN;
+	for (size_t i = 0; i < n; i++)
+		if (x->is_usual[t[i].comm])
+			x->scratch[nusual++] = t[i].ns;
+	return n > 1 && nusual ? nsx_median_of(x->scratch, nusual) : NAN;
+}
+
+/* Sums, over the family's collectives, each communicator's transfer above the usual one, and that. */
+static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam, struct links *x,
+			 bool is_first)
+{
+	memset(x->excess, 0, x->ncomms * sizeof(*x->excess));
+	memset(x->n, 0, x->ncomms * sizeof(*x->n));
+	x->typical = 0;
+	x->compared = 0;
+	for (size_t k = 0; k < fam->length; k++) {
+		size_t n = list_transfers(f, x, k);
+		double sum = 0, nusual = 0;
+
+		NSX_EACH_RUN(i, next, n, x->now[next].kind == x->now[i].kind) {
+			double usual = usual_of(x, x->now + i, next - i, is_first);
+
+			if (isnan(usual))
+				continue;
+			sum += usual;
+			nusual++;
+			for (const struct transfer *t = x->now + i; t < x->now + next; t++) {
+				x->excess[t->comm] += t->is_sure ? t->ns - usual : 0;
+				x->n[t->comm] += t->is_sure;
+			}
+		}
+		x->typical += nusual > 0 ? sum / nusual : 0;
+		x->compared += nusual > 0;
+	}
+	x->typical /= NSX_MAX(1, (double)x->compared);
+	for (uint32_t c = 0; c < x->ncomms; c++) {
+		x->excess[c] = x->n[c] > 0 ? x->excess[c] / x->n[c] : 0;
+		x->is_usual[c] = x->excess[c] < LEAST_RATIO_OF_MANY * x->typical;
+	}
+}
+
+struct slow { /* a slow link */
+	uint32_t comm;
+	double ns;    /* by which each of its transfers is longer */
+	double ratio; /* relative to the usual ones */
+};
+
+/* The time that a step saves if these links were as fast as usual, and these ranks not late. */
+static int mend_links(const struct nsx_judge *j, const struct slow *v, size_t n,
+		      const uint32_t *ranks, size_t nranks, double *ret_ns, struct nsx_err *err)
 {
 	double *link_ns = nsx_arena_get(j->a, j->f->ncomms * sizeof(*link_ns));
 
 	for (size_t i = 0; i < n; i++)
-		link_ns[comm[i]] = x->excess[comm[i] - x->at];
-	return nsx_fleet_replay(j->f, &(struct nsx_mended){.link_ns = link_ns}, NULL, ret_ns, err);
+		link_ns[v[i].comm] = v[i].ns;
+	return nsx_fleet_replay(j->f, &(struct nsx_mended){ranks, nranks, link_ns}, NULL, ret_ns,
+				err);
 }
 
-/* Adds links as one late entry of all their members. */
-static void add_links(struct nsx_judge *j, const struct links *x, const uint32_t *comm, size_t n,
+/* Adds links as one late entry: of all their members or, unless NSX_NONE, of a host. */
+static void add_links(struct nsx_judge *j, const struct slow *slow, size_t n, uint32_t host,
 		      double gain_ns)
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), nranks = 0;
 	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
-	double excess = 0;
+	double ratio = 0;
 	struct nsx_late *l;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_fcomm *c = &f->comm[comm[i]];
+		const struct nsx_fcomm *c = &f->comm[slow[i].comm];
 
 		for (uint32_t m = 0; m < c->n; m++)
 			is_in[c->m[m].rank] = true;
-		excess += x->excess[comm[i] - x->at] / (double)n;
+		ratio += slow[i].ratio / (double)n;
 	}
 	for (uint32_t r = 0; r < f->nranks; r++)
-		if (is_in[r])
+		if (host == NSX_NONE ? is_in[r] : f->rank[r].host == host)
 			v[nranks++] = r;
 	l = nsx_add_late(j, v, nranks);
 	l->cause = NSX_WHY_LINK;
@@ -116,80 +175,168 @@ static void add_links(struct nsx_judge *j, const struct links *x, const uint32_t
 	l->kind = NSX_LATE_STEADY;
 	l->nsteps = (int64_t)f->nsteps;
 	l->recoverable_ns = l->excess_ns = gain_ns;
-	l->ratio = 1 + excess / x->typical;
+	l->ratio = ratio;
+	l->host = host;
 	l->p = 0;
 }
 
-/* Prices slow links. If several are equally slow, each alone costs nothing, because the others are
- * still slow: these are priced together, as far as that is more than the others cost.
+/* Prices slow links alone if that adds up to what they cost together. If several are equally slow,
+ * each alone costs less, because the others are still slow: then they are one entry.
  */
-static int price_slow(struct nsx_judge *j, const struct links *x, const uint32_t *slow, size_t n,
-		      struct nsx_err *err)
+static int price_slow(struct nsx_judge *j, const struct slow *slow, size_t n, struct nsx_err *err)
 {
-	double least = NSX_LEAST_SHARE * j->f->step_ns, all, gain;
-	uint32_t *rest = nsx_arena_get(j->a, n * sizeof(*rest));
-	size_t nrest = 0;
+	double least = NSX_LEAST_SHARE * j->f->step_ns, all, sum = 0;
+	double *gain = nsx_arena_get(j->a, n * sizeof(*gain));
 
 	if (!n)
 		return 0;
-	if (mend_links(j, x, slow, n, &all, err))
+	if (mend_links(j, slow, n, NULL, 0, &all, err))
 		return err->rc;
-	for (size_t i = 0; i < n && all >= least; i++) {
-		gain = n > MOST_ALONE ? 0 : all;
-		if (n > 1 && n <= MOST_ALONE && mend_links(j, x, &slow[i], 1, &gain, err))
+	for (size_t i = 0; i < n && n <= MOST_ALONE && n > 1 && all >= least; i++) {
+		if (mend_links(j, &slow[i], 1, NULL, 0, &gain[i], err))
 			return err->rc;
-		if (gain >= least) {
-			add_links(j, x, &slow[i], 1, gain);
-			all -= gain;
-		} else {
-			rest[nrest++] = slow[i];
-		}
+		sum += gain[i] >= least ? gain[i] : 0;
 	}
-	if (nrest > 1 && all >= least)
-		add_links(j, x, rest, nrest, all);
+	if (all >= least && sum < all - least)
+		add_links(j, slow, n, NSX_NONE, all);
+	for (size_t i = 0; i < n && sum >= all - least; i++)
+		if (gain[i] >= least)
+			add_links(j, &slow[i], 1, NSX_NONE, gain[i]);
 	return 0;
 }
 
-static int link_judge(struct nsx_judge *j, const struct nsx_family *fam, struct links *x,
-		      struct nsx_err *err)
+/* Whether a communicator is of a stage of which all are slow: it may have more to move than others. */
+static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, const bool *is_slow,
+			     uint32_t comm)
 {
-	bool are_two = fam->n == 2;
-	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
-	uint32_t *slow = nsx_arena_get(j->a, fam->n * sizeof(*slow));
-	size_t nslow = 0;
+	const struct nsx_fcomm *c = &f->comm[x->at + comm];
+	uint32_t stage = f->stage[c->m->rank];
 
-	for (uint32_t c = 0; c < fam->n; c++)
-		x->scratch[c] = x->excess[c] = x->n[c] > 0 ? x->excess[c] / x->n[c] : 0;
-	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(x->scratch, fam->n, &middle), x->typical / 100);
-	if (are_two) {
-		middle = 0;
-		mad = x->typical / 100;
+	/* collectives launched before the capture have no bytes */
+	if (!f->has_stages || nsx_is_of_pairs(c->m->c) ||
+	    nsx_op_at(c, c->first + (c->end - c->first) / 2)->bytes >= 0)
+		return false;
+	for (uint32_t i = 0; i < x->ncomms; i++)
+		if (f->stage[f->comm[x->at + i].m->rank] == stage && !is_slow[i])
+			return false;
+	return true;
+}
+
+/* Lists slow links of a family. Returns how many. */
+static size_t list_slow(const struct nsx_judge *j, const struct links *x, struct slow *ret)
+{
+	bool *is_slow = nsx_arena_get(j->a, x->ncomms * sizeof(*is_slow));
+	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
+	size_t n = 0, nusual = 0;
+
+	for (uint32_t c = 0; c < x->ncomms; c++)
+		if (x->is_usual[c])
+			x->scratch[nusual++] = x->excess[c];
+	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(x->scratch, nusual, &middle), x->typical / 100);
+	for (uint32_t c = 0; c < x->ncomms; c++)
+		is_slow[c] = (x->excess[c] - middle) / mad >= LEAST_Z &&
+			     x->excess[c] >= LEAST_RATIO * x->typical &&
+			     x->excess[c] * (double)x->compared / steps >=
+				     LEAST_OF_STEP * j->f->step_ns;
+	for (uint32_t c = 0; c < x->ncomms; c++)
+		if (is_slow[c] && !is_of_slow_stage(j->f, x, is_slow, c))
+			ret[n++] = (struct slow){x->at + c, x->excess[c],
+						 1 + x->excess[c] / x->typical};
+	return n;
+}
+
+/* Whether a communicator joins a host with others. */
+static bool is_at_host(const struct nsx_fleet *f, const struct nsx_fcomm *c, uint32_t host)
+{
+	for (uint32_t m = 0; m < c->n; m++)
+		if (f->rank[c->m[m].rank].host == host)
+			return !is_within_host(f, c);
+	return false;
+}
+
+/* The one host to which all slow links go, if no link to it is fast in families that have slow ones;
+ * NSX_NONE: none.
+ */
+static uint32_t host_of_links(const struct nsx_judge *j, const struct slow *slow, size_t n)
+{
+	const struct nsx_fleet *f = j->f;
+	bool *is_slow = nsx_arena_get(j->a, f->ncomms * sizeof(*is_slow));
+	bool *has_slow = nsx_arena_get(j->a, f->nfamilies * sizeof(*has_slow));
+	uint32_t ret = NSX_NONE, nhosts = 0;
+
+	for (size_t i = 0; i < n; i++)
+		is_slow[slow[i].comm] = has_slow[f->comm[slow[i].comm].family] = true;
+	for (uint32_t h = 0; h < f->nhosts && n > 1; h++) {
+		uint32_t c = 0;
+
+		while (c < f->ncomms && (!has_slow[f->comm[c].family] ||
+					 is_at_host(f, &f->comm[c], h) == is_slow[c]))
+			c++;
+		if (c < f->ncomms)
+			continue;
+		nhosts++;
+		ret = h;
 	}
-	for (uint32_t c = 0; c < fam->n; c++)
-		if ((x->excess[c] - middle) / mad >= LEAST_Z &&
-		    x->excess[c] >= (are_two ? LEAST_RATIO_OF_TWO : LEAST_RATIO) * x->typical &&
-		    x->excess[c] * (double)x->compared / steps >= LEAST_OF_STEP * j->f->step_ns)
-			slow[nslow++] = fam->at + c;
-	return price_slow(j, x, slow, nslow, err);
+	return nhosts == 1 ? ret : NSX_NONE;
+}
+
+static uint32_t family_of(const struct nsx_fleet *f, const struct slow *x)
+{
+	return f->comm[x->comm].family;
+}
+
+/* Prices all slow links, by family or, if they are one host's, together. */
+static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t host = host_of_links(j, slow, n);
+	uint32_t *late = nsx_arena_get(j->a, f->nranks * sizeof(*late)), nlate = 0;
+	bool *is_late = nsx_arena_get(j->a, f->nranks * sizeof(*is_late));
+	size_t before = f->nlate;
+	double gain;
+
+	for (size_t i = 0; i < before; i++)
+		for (uint32_t k = 0; k < f->late[i].n; k++)
+			is_late[f->late[i].ranks[k]] = true;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (is_late[r])
+			late[nlate++] = r;
+	if (host != NSX_NONE) {
+		if (mend_links(j, slow, n, NULL, 0, &gain, err))
+			return err->rc;
+		if (gain >= NSX_LEAST_SHARE * f->step_ns)
+			add_links(j, slow, n, host, gain);
+	} else {
+		NSX_EACH_RUN(i, next, n, family_of(f, &slow[i]) == family_of(f, &slow[next]))
+			if (price_slow(j, slow + i, next - i, err))
+				return err->rc;
+	}
+	return f->nlate == before ? 0 :
+	       mend_links(j, slow, n, late, nlate, &f->all_recoverable_ns, err);
 }
 
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = j->f;
-	double *v = nsx_arena_get(j->a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
-	int rc = 0;
+	size_t n = (size_t)f->ncomms + 1, nslow = 0;
+	struct slow *slow = nsx_arena_get(j->a, n * sizeof(*slow));
+	struct links x = {.excess = nsx_arena_get(j->a, n * sizeof(*x.excess)),
+			  .n = nsx_arena_get(j->a, n * sizeof(*x.n)),
+			  .is_usual = nsx_arena_get(j->a, n * sizeof(*x.is_usual)),
+			  .now = nsx_arena_get(j->a, n * sizeof(*x.now)),
+			  .scratch = nsx_arena_get(j->a, n * sizeof(*x.scratch))};
 
-	for (size_t i = 0; i < f->nfamilies && !rc; i++) {
+	for (size_t i = 0; i < f->nfamilies; i++) {
 		const struct nsx_family *fam = &f->family[i];
-		struct links x = {.at = fam->at, .excess = v, .n = v + fam->n,
-				  .scratch = v + 2 * (size_t)fam->n};
 
+		x.at = fam->at;
+		x.ncomms = fam->n;
 		if (fam->n < 2)
 			continue;
-		memset(v, 0, 2 * fam->n * sizeof(*v));
-		link_compare(f, fam, &x);
+		link_compare(f, fam, &x, true);
+		link_compare(f, fam, &x, false);
 		if (x.compared >= (f->clocks_contradict ? NSX_SAMPLES : 1))
-			rc = link_judge(j, fam, &x, err);
+			nslow += list_slow(j, &x, slow + nslow);
 	}
-	return rc;
+	return link_price(j, slow, nslow, err);
 }
