@@ -21,7 +21,10 @@
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
- *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0]
+ *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0 half=0 inner=0]
+ *
+ * half=1: not one tensor-parallel group has slow links but every second one. inner=1: the stages of a
+ * pipeline are next to each other, data-parallel replicas far apart.
  *
  * traces=N: N ranks of a job in digests, evenly distributed, are written as traces instead; their
  * digests are in DIR/direct
@@ -70,6 +73,7 @@ enum { MICROBATCHES = 4 };
 static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
 	int pp, ep;   /* stages, whose ranks have consecutive numbers; ranks of an alltoall */
+	int half, inner;
 	int mpi;      /* collectives are MPI calls, in traces only; 2 to 4: exchanges, too */
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
@@ -135,16 +139,30 @@ static double normal(int rank, int step, int use)
 	return sqrt(-2 * log(u)) * cos(2 * M_PI * uniform(rank, step, use + 1));
 }
 
+static int ranks_per_stage(void)
+{
+	return job.ranks / job.pp;
+}
+
+/* Returns the number of a rank in the job. */
+static int number_of(int rank)
+{
+	int stage = rank / ranks_per_stage(), group = rank % ranks_per_stage() / job.tp;
+
+	return !job.inner ? rank : rank % job.tp + job.tp * (stage + job.pp * group);
+}
+
 static int host_of(int rank)
 {
-	return rank * job.hosts / job.ranks;
+	return number_of(rank) * job.hosts / job.ranks;
 }
 
 static int is_culprit(int rank)
 {
 	return job.fault == HOST_SLOW ? host_of(rank) == host_of(job.culprit) :
 	       job.fault == DATA_MOST ? rank != job.culprit :
-	       job.fault == SLOW_LINK ? rank / job.tp == job.culprit / job.tp :
+	       job.fault == SLOW_LINK ? (rank / job.tp - job.culprit / job.tp) %
+						(job.half ? 2 : job.ranks) == 0 :
 					rank == job.culprit;
 }
 
@@ -338,11 +356,6 @@ static void exchange(struct rank *v, int s, int i, int first, int end, int with_
 					 job.mpi == 3 ? sent[r] : v[r].compute + 1200, sent);
 	}
 	free(sent);
-}
-
-static int ranks_per_stage(void)
-{
-	return job.ranks / job.pp;
 }
 
 /* Adds a collective of each tensor-parallel group of these ranks. */
@@ -781,7 +794,7 @@ static void write_trace(const char *path, const struct rank *v, int first, int e
 		"'WORLD_SIZE=%d'),('ENVIRONMENT_VARIABLE','RANK=%d'),"
 		"('ENVIRONMENT_VARIABLE','TOKEN=never-print-me')",
 		(long long)utc_of_start(v, first), (long long)system_clock_of_start(v, first),
-		host_of(first), job.ranks, first);
+		host_of(first), job.ranks, number_of(first));
 	run_sql(db, sql);
 	sqlite3_free(sql);
 	for (int r = first; r < end; r++)
@@ -885,7 +898,7 @@ static void write_digest(const char *path, const struct rank *v, int r)
 
 	snprintf(host, sizeof(host), HOST_NAME, host_of(r));
 	*d = (struct nsx_digest){
-		.arena = a, .rank = r, .rank_from = NSX_RANK_ENV,
+		.arena = a, .rank = number_of(r), .rank_from = NSX_RANK_ENV,
 		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
 		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
 		.gpu_model = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
@@ -908,6 +921,16 @@ static void write_digest(const char *path, const struct rank *v, int r)
 
 /* All --------------------------------------------------------------------------------*/
 
+/* Returns the rank with a number. */
+static int rank_of(int number)
+{
+	int r = 0;
+
+	while (number_of(r) != number)
+		r++;
+	return r;
+}
+
 static void write_truth(const char *dir, const struct rank *with, const struct rank *without)
 {
 	char path[4096];
@@ -926,15 +949,18 @@ static void write_truth(const char *dir, const struct rank *with, const struct r
 		"\"step_ms\": %.6f, \"loss_share\": %.6f,\n \"culprits\": [",
 		job.pp > 1 ? "true" : "false", faults[job.fault], causes[job.fault], job.ranks,
 		mean_step(with) / 1e6, loss);
-	for (int r = 0; r < job.ranks; r++)
+	for (int i = 0; i < job.ranks; i++) {
+		int r = rank_of(i);
+
 		if (is_culprit(r) && !is_hidden && job.fault != NONE && job.fault != ROTATING &&
 		    job.fault != JITTER) {
-			fprintf(f, "%s%d", sep, r);
+			fprintf(f, "%s%d", sep, i);
 			sep = ", ";
 		}
+	}
 	fprintf(f, "],\n \"offset_us\": [");
 	for (int r = 0; r < job.ranks; r++) {
-		int h = host_of(r);
+		int h = host_of(rank_of(r));
 		double middle = (double)(with[0].step[job.steps / 2].end);
 
 		fprintf(f, "%s%.3f", r ? ", " : "", (offset_ns(h) + drift(h) * middle) / 1e3);
@@ -957,7 +983,8 @@ static int read_options(int argc, char **argv)
 		    {"speeds", &job.speeds}, {"skew", &job.skew},
 		    {"ends", &job.ends}, {"apart", &job.apart},
 		    {"payload", &job.payload}, {"root", &job.root},
-		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi}};
+		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi},
+		    {"half", &job.half}, {"inner", &job.inner}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');
@@ -1022,12 +1049,12 @@ int main(int argc, char **argv)
 			job.lost--;
 			continue;
 		}
-		snprintf(path, sizeof(path), "%s/traces/rank%04d.%s", argv[1], r,
+		snprintf(path, sizeof(path), "%s/traces/rank%04d.%s", argv[1], number_of(r),
 			 is_traced(r) ? "sqlite" : "nsxd");
 		if (is_traced(r))
 			write_trace(path, with, r, job.one_file ? job.ranks : r + 1);
 		snprintf(path, sizeof(path), "%s/%s/rank%04d.nsxd", argv[1],
-			 is_traced(r) ? "direct" : "traces", r);
+			 is_traced(r) ? "direct" : "traces", number_of(r));
 		if (job.is_digest)
 			write_digest(path, with, r);
 	}

@@ -42,6 +42,7 @@ planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 ske
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
+planted half_link slow_link ranks=32 hosts=4 tp=4 ends=25 colls=8 half=1 seed=61001
 # This job has MPI only; its ranks are known from the names of threads.
 keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
@@ -101,6 +102,8 @@ planted pp_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 seed=3017
 planted pp_clocks host_slow ranks=32 hosts=4 tp=2 pp=4 ends=25 skew=100 payload=1 seed=71007
 planted pp_most data_most ranks=16 hosts=2 pp=4 ends=25 colls=8 mpi=1 seed=71022
 planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
+# Stages in the middle of the mesh: the next rank is of the next stage, data-parallel replicas are far apart.
+planted pp_inner cpu_late ranks=64 hosts=8 tp=2 pp=2 ends=25 skew=20 inner=1 format=digest seed=61004
 # Alltoalls without payloads: several beside each other look like one, so steps are counted by
 # other collectives. Those of stages that work in step are no messages between the stages.
 planted ep_steps cpu_late ranks=64 hosts=8 tp=4 ep=8 ends=25 colls=8 steps=24 seed=30058
@@ -123,6 +126,8 @@ planted tp8_two_hosts none ranks=64 hosts=16 tp=8 ends=25 colls=10 steps=24 skew
 planted tp16_link slow_link ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=44842
 # One rank stalls twice; there is no other fault.
 planted stalls transient ranks=32 hosts=4 tp=4 steps=12 ends=25 seed=4
+# A rank stalls in the middle of the capture, where the groups of two hosts are aligned by their clocks.
+planted middle_stalls transient ranks=16 hosts=2 tp=8 colls=16 steps=24 skew=20 seed=880052
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
 for f in mixed/traces/*.sqlite; do
