@@ -4,7 +4,8 @@
 #include "fleet/match.h"
 
 #define LEAST_NS 4000.0 /* ends closer together than this agree equally well */
-#define MUCH_WORSE 2.0 /* relative spread that rules out one group */
+#define MUCH_WORSE 2.0 /* relative spread, or share of broken pairs, that rules out groups */
+#define WAITS_LONGER 1.2 /* the same of the shortest time in a group */
 #define BEFORE_NS 50000.0 /* greatest distance of two ranks' ends of one collective */
 #define CLOCK_NS 100000.0 /* same by their clocks, of which each has an error, and drifts */
 
@@ -99,6 +100,7 @@ struct fit {
 	double apart;	/* mean logarithm of the distance of their ends */
 	size_t npairs;
 	size_t nbroken; /* pairs that cannot be of one group */
+	double waits;
 };
 
 /* How much later x's trace begins by the clocks, if the ranks share a host or their hosts' clocks
@@ -185,10 +187,9 @@ static void next_shape(const struct nsx_mesh *mesh, int64_t world, struct shape 
 
 /* Rates every shape of the job, in order from small groups to large. */
 static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
-			   size_t n, int64_t world, size_t *ret_n)
+			   size_t n, int64_t world, struct ends *e, size_t *ret_n)
 {
 	const struct nsx_mesh any = {0};
-	struct ends *e = nsx_arena_get(m->scratch, n * sizeof(*e));
 	const struct nsx_mchannel *longest = v[0];
 	struct shape s, all = {1, world};
 	struct fit *ret;
@@ -210,6 +211,11 @@ static struct fit *fit_all(struct nsx_matcher *m, struct nsx_mchannel *const *v,
 	return ret;
 }
 
+static double broken_share(const struct fit *x)
+{
+	return x->npairs ? (double)x->nbroken / (double)x->npairs : INFINITY;
+}
+
 /* Whether the job can have groups of this shape: along the axes of a given mesh, or within a stage of
  * the pipeline that was found.
  */
@@ -222,34 +228,65 @@ static bool is_possible(const struct nsx_mesh *mesh, struct shape s)
 	return s.stride * s.size <= pp->stride || !(s.stride % (pp->stride * pp->size));
 }
 
-/* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions. A
- * rank may agree better with some of its group than with others.
+/* Mean logarithm of the shortest time in a group. The last rank of a group waits for nobody; if all do,
+ * they wait for one of another group.
+ */
+static double waits_of(const struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
+		       const struct ends *e, struct shape s)
+{
+	size_t ngroups = (size_t)(nsx_fleet_world(m->f) / s.size), all = 0;
+	double *least = nsx_arena_get(m->scratch, ngroups * sizeof(*least)), sum = 0;
+	uint32_t *there = nsx_arena_get(m->scratch, ngroups * sizeof(*there));
+
+	for (size_t at = 0; at < NSX_SAMPLES; at++) {
+		memset(there, 0, ngroups * sizeof(*there));
+		for (size_t i = 0; i < n; i++) {
+			int64_t g = match_split_group_of(m, v[i], s);
+
+			if (isnan(e[i].at[at]))
+				continue;
+			least[g] = there[g] ? NSX_MIN(least[g], e[i].length[at]) : e[i].length[at];
+			there[g]++;
+		}
+		for (size_t g = 0; g < ngroups; g++) {
+			sum += there[g] > 1 ? log(least[g] + LEAST_NS) : 0;
+			all += there[g] > 1;
+		}
+	}
+	return all ? sum / (double)all : 0;
+}
+
+/* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions, and
+ * whose members wait for each other. A rank may agree better with some of its group than with others.
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
 	int64_t world = nsx_fleet_world(m->f);
 	struct fit best = {.s = {1, world}}, *fit;
-	size_t nfits, least_broken = SIZE_MAX;
-	double least = INFINITY;
+	struct ends *e = nsx_arena_get(m->scratch, n * sizeof(*e));
+	double least_broken = INFINITY, least = INFINITY, shortest = INFINITY;
+	size_t nfits, kept = 0;
 
 	if (n < 3)
 		return best.s;
-	fit = fit_all(m, v, n, world, &nfits);
+	fit = fit_all(m, v, n, world, e, &nfits);
 	for (size_t i = 0; i < nfits; i++)
-		if (fit[i].npairs)
-			least_broken = NSX_MIN(least_broken, fit[i].nbroken);
+		least_broken = NSX_MIN(least_broken, broken_share(&fit[i]));
 	for (size_t i = 0; i < nfits; i++)
-		if (fit[i].npairs && fit[i].nbroken == least_broken)
+		if (broken_share(&fit[i]) <= MUCH_WORSE * least_broken)
 			least = NSX_MIN(least, fit[i].apart);
-	for (size_t i = 0; i < nfits; i++) {
-		const struct fit *x = &fit[i];
-
-		if (!x->npairs || x->nbroken > least_broken ||
-		    x->apart > least + log(MUCH_WORSE) || !is_possible(&m->f->mesh, x->s))
-			continue;
-		if (!best.npairs || x->s.size > best.s.size || x->apart < best.apart)
+	for (size_t i = 0; i < nfits; i++)
+		if (broken_share(&fit[i]) <= MUCH_WORSE * least_broken &&
+		    fit[i].apart <= least + log(MUCH_WORSE) && is_possible(&m->f->mesh, fit[i].s)) {
+			fit[kept] = fit[i];
+			fit[kept].waits = waits_of(m, v, n, e, fit[i].s);
+			shortest = NSX_MIN(shortest, fit[kept].waits);
+			kept++;
+		}
+	for (const struct fit *x = fit; x < fit + kept; x++)
+		if (x->waits <= shortest + log(WAITS_LONGER) &&
+		    (!best.npairs || x->s.size > best.s.size || x->apart < best.apart))
 			best = *x;
-	}
 	nsx_arena_clear(m->scratch);
 	return best.s;
 }

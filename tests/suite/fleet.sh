@@ -104,6 +104,7 @@ planted pp_most data_most ranks=16 hosts=2 pp=4 ends=25 colls=8 mpi=1 seed=71022
 planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
 # Stages in the middle of the mesh: the next rank is of the next stage, data-parallel replicas are far apart.
 planted pp_inner cpu_late ranks=64 hosts=8 tp=2 pp=2 ends=25 skew=20 inner=1 format=digest seed=61004
+planted pp_inner_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 inner=1 seed=61002
 # Alltoalls without payloads: several beside each other look like one, so steps are counted by
 # other collectives. Those of stages that work in step are no messages between the stages.
 planted ep_steps cpu_late ranks=64 hosts=8 tp=4 ep=8 ends=25 colls=8 steps=24 seed=30058
