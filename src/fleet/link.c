@@ -39,8 +39,10 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 	return n > 1 && nsx_holds_all(c, k) ? (double)least : NAN;
 }
 
-struct links { /* of a family, by communicator: transfers above the usual, and their number */
-	uint32_t at, ncomms; /* its first communicator, and their number */
+struct links { /* communicators that are compared: transfers above the usual, and their number */
+	uint32_t *comm, ncomms; /* indices */
+	bool are_aligned; /* of a family; else the k-th of one is not that of another */
+	size_t length;	  /* most collectives */
 	double *excess, *n;
 	bool *is_usual;
 	double typical; /* mean of the usual transfers */
@@ -64,19 +66,20 @@ static bool is_within_host(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 	return true;
 }
 
-/* Lists the transfers of the family's k-th collective by kind. */
+/* Lists the transfers of the k-th collectives by kind. */
 static size_t list_transfers(const struct nsx_fleet *f, const struct links *x, size_t k)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < x->ncomms; i++) {
-		const struct nsx_fcomm *c = &f->comm[x->at + i];
+		const struct nsx_fcomm *c = &f->comm[x->comm[i]];
+		size_t at = x->are_aligned ? k : c->first + k;
 		struct transfer *t = &x->now[n];
 
-		t->ns = transfer_at(f, c, k, &t->is_sure);
+		t->ns = transfer_at(f, c, at, &t->is_sure);
 		if (isnan(t->ns))
 			continue;
-		t->kind = 2 * nsx_op_at(c, k)->bytes + is_within_host(f, c);
+		t->kind = 2 * nsx_op_at(c, at)->bytes + is_within_host(f, c);
 		t->comm = i;
 		n++;
 	}
@@ -97,15 +100,14 @@ static double usual_of(const struct links *x, const struct transfer *t, size_t n
 	return n > 1 && nusual ? nsx_median_of(x->scratch, nusual) : NAN;
 }
 
-/* Sums, over the family's collectives, each communicator's transfer above the usual one, and that. */
-static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam, struct links *x,
-			 bool is_first)
+/* Sums, over the collectives, each communicator's transfer above the usual one, and that. */
+static void link_compare(const struct nsx_fleet *f, struct links *x, bool is_first)
 {
 	memset(x->excess, 0, x->ncomms * sizeof(*x->excess));
 	memset(x->n, 0, x->ncomms * sizeof(*x->n));
 	x->typical = 0;
 	x->compared = 0;
-	for (size_t k = 0; k < fam->length; k++) {
+	for (size_t k = 0; k < x->length; k++) {
 		size_t n = list_transfers(f, x, k);
 		double sum = 0, nusual = 0;
 
@@ -133,6 +135,7 @@ static void link_compare(const struct nsx_fleet *f, const struct nsx_family *fam
 
 struct slow { /* a slow link */
 	uint32_t comm;
+	uint32_t set; /* those of one set were compared with each other */
 	double ns;    /* by which each of its transfers is longer */
 	double ratio; /* relative to the usual ones */
 };
@@ -209,7 +212,7 @@ static int price_slow(struct nsx_judge *j, const struct slow *slow, size_t n, st
 static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, const bool *is_slow,
 			     uint32_t comm)
 {
-	const struct nsx_fcomm *c = &f->comm[x->at + comm];
+	const struct nsx_fcomm *c = &f->comm[x->comm[comm]];
 	uint32_t stage = f->stage[c->m->rank];
 
 	/* collectives launched before the capture have no bytes */
@@ -217,18 +220,24 @@ static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, c
 	    nsx_op_at(c, c->first + (c->end - c->first) / 2)->bytes >= 0)
 		return false;
 	for (uint32_t i = 0; i < x->ncomms; i++)
-		if (f->stage[f->comm[x->at + i].m->rank] == stage && !is_slow[i])
+		if (f->stage[f->comm[x->comm[i]].m->rank] == stage && !is_slow[i])
 			return false;
 	return true;
 }
 
-/* Lists slow links of a family. Returns how many. */
-static size_t list_slow(const struct nsx_judge *j, const struct links *x, struct slow *ret)
+/* Compares links, and lists the slow ones. Returns how many. */
+static size_t list_slow(const struct nsx_judge *j, struct links *x, uint32_t set, struct slow *ret)
 {
 	bool *is_slow = nsx_arena_get(j->a, x->ncomms * sizeof(*is_slow));
 	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
 	size_t n = 0, nusual = 0;
 
+	if (x->ncomms < 2)
+		return 0;
+	link_compare(j->f, x, true);
+	link_compare(j->f, x, false);
+	if (x->compared < (j->f->clocks_contradict ? NSX_SAMPLES : 1))
+		return 0;
 	for (uint32_t c = 0; c < x->ncomms; c++)
 		if (x->is_usual[c])
 			x->scratch[nusual++] = x->excess[c];
@@ -240,7 +249,7 @@ static size_t list_slow(const struct nsx_judge *j, const struct links *x, struct
 				     LEAST_OF_STEP * j->f->step_ns;
 	for (uint32_t c = 0; c < x->ncomms; c++)
 		if (is_slow[c] && !is_of_slow_stage(j->f, x, is_slow, c))
-			ret[n++] = (struct slow){x->at + c, x->excess[c],
+			ret[n++] = (struct slow){x->comm[c], set, x->excess[c],
 						 1 + x->excess[c] / x->typical};
 	return n;
 }
@@ -280,12 +289,7 @@ static uint32_t host_of_links(const struct nsx_judge *j, const struct slow *slow
 	return nhosts == 1 ? ret : NSX_NONE;
 }
 
-static uint32_t family_of(const struct nsx_fleet *f, const struct slow *x)
-{
-	return f->comm[x->comm].family;
-}
-
-/* Prices all slow links, by family or, if they are one host's, together. */
+/* Prices all slow links, by set or, if they are one host's, together. */
 static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
@@ -307,7 +311,7 @@ static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, st
 		if (gain >= NSX_LEAST_SHARE * f->step_ns)
 			add_links(j, slow, n, host, gain);
 	} else {
-		NSX_EACH_RUN(i, next, n, family_of(f, &slow[i]) == family_of(f, &slow[next]))
+		NSX_EACH_RUN(i, next, n, slow[i].set == slow[next].set)
 			if (price_slow(j, slow + i, next - i, err))
 				return err->rc;
 	}
@@ -315,28 +319,40 @@ static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, st
 	       mend_links(j, slow, n, late, nlate, &f->all_recoverable_ns, err);
 }
 
+/* Whether a communicator joins two stages of a pipeline. Stages pass on equally much, so the links of
+ * all families are compared.
+ */
+static bool is_of_stages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	return f->has_stages && c->n == 2 && c->is_sure && !c->m->c->is_mpi &&
+	       nsx_is_of_pairs(c->m->c);
+}
+
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = j->f;
 	size_t n = (size_t)f->ncomms + 1, nslow = 0;
 	struct slow *slow = nsx_arena_get(j->a, n * sizeof(*slow));
-	struct links x = {.excess = nsx_arena_get(j->a, n * sizeof(*x.excess)),
+	struct links x = {.comm = nsx_arena_get(j->a, n * sizeof(*x.comm)),
+			  .excess = nsx_arena_get(j->a, n * sizeof(*x.excess)),
 			  .n = nsx_arena_get(j->a, n * sizeof(*x.n)),
 			  .is_usual = nsx_arena_get(j->a, n * sizeof(*x.is_usual)),
 			  .now = nsx_arena_get(j->a, n * sizeof(*x.now)),
 			  .scratch = nsx_arena_get(j->a, n * sizeof(*x.scratch))};
 
-	for (size_t i = 0; i < f->nfamilies; i++) {
-		const struct nsx_family *fam = &f->family[i];
+	for (uint32_t i = 0; i <= f->nfamilies; i++) { /* the last set joins stages */
+		x.are_aligned = i < f->nfamilies;
+		x.length = x.are_aligned ? f->family[i].length : 0;
+		x.ncomms = 0;
+		for (uint32_t c = 0; c < f->ncomms; c++) {
+			const struct nsx_fcomm *v = &f->comm[c];
 
-		x.at = fam->at;
-		x.ncomms = fam->n;
-		if (fam->n < 2)
-			continue;
-		link_compare(f, fam, &x, true);
-		link_compare(f, fam, &x, false);
-		if (x.compared >= (f->clocks_contradict ? NSX_SAMPLES : 1))
-			nslow += list_slow(j, &x, slow + nslow);
+			if (is_of_stages(f, v) ? x.are_aligned : v->family != i)
+				continue;
+			x.comm[x.ncomms++] = c;
+			x.length = NSX_MAX(x.length, x.are_aligned ? 0 : v->end - v->first);
+		}
+		nslow += list_slow(j, &x, i, slow + nslow);
 	}
 	return link_price(j, slow, nslow, err);
 }
