@@ -20,6 +20,7 @@
 /* Limits the memory that a hostile compressed file can fill. Real digests expand to at most
  * 20 times their size.
  */
+#define LARGE (1 << 20) /* bytes of a file that is not read into memory as a whole */
 #define LEAST_ROOM ((size_t)64 << 20)
 enum { MOST_RATIO = 100 };
 /* Most collectives that a file may hold: the first number, plus the second for each byte of the
@@ -773,13 +774,14 @@ static int check_kind(struct reader *r, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_digest_parse(const void *image, size_t n, const char *name,
-		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
+/* Reads the ranks of a database of n bytes and closes it. */
+static int read_ranks(struct nsx_db *db, size_t n, const char *name, unsigned keep,
+		      struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
 {
-	struct reader r = {.name = name, .keep = keep,
+	struct reader r = {.db = db, .name = name, .keep = keep,
 			   .scratch = nsx_arena_new(),
 			   .colls_left = LEAST_COLLS + COLLS_A_BYTE * n};
-	int rc = nsx_db_open_image(image, n, name, &r.db, err) || check_kind(&r, err) ? err->rc : 0;
+	int rc = check_kind(&r, err);
 
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = read_table(&r, t, err);
@@ -797,6 +799,15 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 	*ret = r.v;
 	*ret_n = r.n;
 	return 0;
+}
+
+int nsx_digest_parse(const void *image, size_t n, const char *name,
+		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_db *db;
+
+	return nsx_db_open_image(image, n, name, &db, err) ? err->rc :
+	       read_ranks(db, n, name, keep, ret, ret_n, err);
 }
 
 /* Files ---------------------------------------------------------------------------*/
@@ -829,8 +840,15 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 		    size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_buf raw = {0}, image = {0};
-	int rc = digest_file_read_file(path, &raw, err);
+	struct nsx_db *db;
+	struct stat st;
+	int rc;
 
+	/* SQLite reads a large file piece by piece */
+	if (digest_file_look_at(path) == LOOKS_PLAIN && !stat(path, &st) && st.st_size > LARGE)
+		return nsx_db_open(path, &db, err) ? err->rc :
+		       read_ranks(db, (size_t)st.st_size, path, keep, ret, ret_n, err);
+	rc = digest_file_read_file(path, &raw, err);
 	if (!rc && nsx_is_squeezed(raw.p, raw.n)) {
 		rc = nsx_expand(raw.p, raw.n, LEAST_ROOM + MOST_RATIO * raw.n, &image, err);
 		if (rc)
