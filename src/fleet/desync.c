@@ -148,7 +148,7 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err
 			there++;
 			stuck += nsx_member_at(m, k) + 1 == m->c->n && n &&
 				 (double)x.ns > 10 * usual_ns &&
-				 f->rank[m->rank].d->last_ns - x.end_ns < 1000000;
+				 f->rank[m->rank].d->last_ns - nsx_end_of(&x) < 1000000;
 		}
 	if (there == c->n || stuck < there || there * 2 < c->n)
 		return 0;

@@ -74,8 +74,12 @@ static inline size_t nsx_timed_at(const struct nsx_fmember *m, size_t k)
 }
 /* The family's k-th collective as a member recorded it. */
 struct nsx_coll {
-	int64_t start_ns, ns, end_ns, exposed_ns; /* exposed_ns: see nsx_coll_exposed_ns */
+	int64_t start_ns, ns, exposed_ns; /* exposed_ns: see nsx_coll_exposed_ns */
 };
+static inline int64_t nsx_end_of(const struct nsx_coll *x)
+{
+	return x->start_ns + x->ns;
+}
 /* False: the member has not recorded it, or no times. */
 bool nsx_coll_at(const struct nsx_fmember *m, size_t k, struct nsx_coll *ret);
 

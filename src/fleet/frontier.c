@@ -80,7 +80,7 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w,
 	for (uint32_t m = 0; m < w->c->n && passed < 0; m++)
 		if (w->ns[m] >= 0 && nsx_coll_at(&member[m], w->k, &now) && w->k &&
 		    nsx_coll_at(&member[m], w->k - 1, &before))
-			passed = now.end_ns - before.end_ns;
+			passed = nsx_end_of(&now) - nsx_end_of(&before);
 	if (passed < 0)
 		return 0;
 	row = row_of(x, w->k - x->f->step[s].first, last->rank, err);

@@ -27,7 +27,7 @@ bool nsx_coll_at(const struct nsx_fmember *m, size_t k, struct nsx_coll *ret)
 	if (i == SIZE_MAX)
 		return false;
 	*ret = (struct nsx_coll){nsx_coll_start(m->c, i), nsx_coll_ns(m->c, i),
-				 nsx_coll_end(m->c, i), nsx_coll_exposed_ns(m->c, i)};
+				 nsx_coll_exposed_ns(m->c, i)};
 	return true;
 }
 

@@ -72,6 +72,7 @@ struct rank_now {
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
 	uint32_t last; /* its latest visit in this step; NSX_NONE */
+	int64_t last_ns; /* end of that visit */
 	int64_t begin_ns; /* of the step */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
 	/* a mended rank's own work in the step above the others' median, and its share */
@@ -80,7 +81,8 @@ struct rank_now {
 };
 struct visit { /* a member at a collective */
 	struct nsx_coll at;	/* start_ns INT64_MIN: takes no part */
-	double own_ns, held_ns; /* of the rank at that start */
+	double own_ns;		/* of the rank at that start */
+	float held_ns;
 	uint32_t before;	/* the visit of its rank that ended before; NSX_NONE */
 	union { /* the rank after it, in the first walk and in the second */
 		struct {
@@ -207,9 +209,9 @@ static bool replay_place_of(const struct nsx_fleet *f, const struct line *l, siz
 		*ret_later = b[0] == INT64_MIN || b[1] == INT64_MIN;
 		if (*ret_later)
 			continue;
-		*ret_ns = nsx_common_ns(f, m->rank, x.end_ns);
-		*ret_later = x.end_ns > b[1];
-		return !*ret_later && x.end_ns > b[0];
+		*ret_ns = nsx_common_ns(f, m->rank, nsx_end_of(&x));
+		*ret_later = nsx_end_of(&x) > b[1];
+		return !*ret_later && nsx_end_of(&x) > b[0];
 	}
 	return false;
 }
@@ -354,10 +356,10 @@ static void work(struct rank_now *r, int64_t t)
  */
 static void pass_over(const struct visit *v, struct rank_now *r)
 {
-	work(r, v->at.end_ns - v->at.exposed_ns);
-	if (v->at.exposed_ns > LEAST_EXPOSED_NS && r->since_ns < v->at.end_ns) {
-		r->held_ns += (double)(v->at.end_ns - r->since_ns);
-		r->since_ns = v->at.end_ns;
+	work(r, nsx_end_of(&v->at) - v->at.exposed_ns);
+	if (v->at.exposed_ns > LEAST_EXPOSED_NS && r->since_ns < nsx_end_of(&v->at)) {
+		r->held_ns += (double)(nsx_end_of(&v->at) - r->since_ns);
+		r->since_ns = nsx_end_of(&v->at);
 	}
 }
 
@@ -368,14 +370,14 @@ static double own_until(const struct replay *p, const struct rank_now *r, int64_
 {
 	double most = r->own_ns;
 
-	for (uint32_t i = r->last; i != NSX_NONE; i = p->visit[i].before) {
+	for (uint32_t i = t < r->since_ns ? r->last : NSX_NONE; i != NSX_NONE; i = p->visit[i].before) {
 		const struct visit *v = &p->visit[i];
 
 		if (v->did.since_ns <= t)
 			return NSX_MIN(most, v->did.own_ns + (double)(t - v->did.since_ns));
 		most = v->did.own_ns;
 	}
-	return NSX_MIN(most, NSX_MAX(0, (double)(t - r->begin_ns)));
+	return t < r->since_ns ? NSX_MIN(most, NSX_MAX(0, (double)(t - r->begin_ns))) : most;
 }
 
 /* The need before the nth operation of equal members; `what` identifies the operation. NULL without
@@ -416,7 +418,9 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 	for (unsigned side = 0; side < 2; side++) {
 		uint64_t what = l->c ? nsx_hash_u64(2ULL * l->c->family + (is_pair && side)) +
 					       p->f->stage[l->m[is_pair && side].rank] :
-			nsx_hash_u64(nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n);
+			/* the greatest bit tells them from families */
+			nsx_hash_u64(UINT64_C(1) << 63 |
+				     (nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n));
 		struct need *need = need_of(p, what, side && !l->c ? 0 : x->nth, err);
 
 		if (!need)
@@ -432,7 +436,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 			continue;
 		work(r, v->at.start_ns);
 		v->own_ns = own_until(p, r, v->at.start_ns);
-		v->held_ns = r->held_ns;
+		v->held_ns = (float)r->held_ns;
 		is_free = !is_held_by_channel(v, &l->now[m]);
 		note_need(r, v, is_free, &p->need[x->need[m & 1]]);
 		if (!l->c)
@@ -447,7 +451,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 		v->before = r->last;
 		r->last = (uint32_t)x->visits + m;
 		if (l->c)
-			l->now[m].end_ns = v->at.end_ns;
+			l->now[m].end_ns = nsx_end_of(&v->at);
 	}
 	return 0;
 }
@@ -483,15 +487,13 @@ static void do_less(struct rank_now *r, double more, bool is_guess)
 	r->more_ns = more;
 }
 
-/* The rank as it was when a collective began beside visits that ended since. */
+/* The rank as it was when a collective began, before visits that ended since. */
 static struct rank_now as_of(const struct replay *p, const struct rank_now *r, int64_t start_ns)
 {
 	struct rank_now ret = *r;
 
-	while (ret.last != NSX_NONE && p->visit[ret.last].at.end_ns > start_ns)
+	while (ret.last != NSX_NONE && nsx_end_of(&p->visit[ret.last].at) > start_ns)
 		ret.last = p->visit[ret.last].before;
-	if (ret.last == r->last)
-		return ret;
 	ret.ahead_ns = ret.last == NSX_NONE ? r->begun_ns : p->visit[ret.last].is.ahead_ns;
 	ret.more_ns = ret.last == NSX_NONE ? 0 : p->visit[ret.last].is.more_ns;
 	return ret;
@@ -501,14 +503,16 @@ static struct rank_now as_of(const struct replay *p, const struct rank_now *r, i
 static double ahead_of(const struct replay *p, const struct visit *v, struct rank_now *r,
 		       const struct channel_now *now, double need, double most, bool is_guess)
 {
-	struct rank_now then = as_of(p, r, v->at.start_ns);
+	struct rank_now then;
 	double by_data, by_channel;
 
+	if (r->last != NSX_NONE && r->last_ns > v->at.start_ns) {
+		then = as_of(p, r, v->at.start_ns);
+		r = &then;
+	}
 	if (r->is_mended && !isinf(need))
-		do_less(&then, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
-	if (then.last == r->last)
-		*r = then;
-	by_data = then.ahead_ns;
+		do_less(r, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
+	by_data = r->ahead_ns;
 	if (!follows(v, now))
 		return by_data;
 	by_channel = now->ahead_ns + (double)(v->at.start_ns - now->end_ns);
@@ -556,6 +560,7 @@ static void note_state(struct visit *v, struct rank_now *r, uint32_t at)
 	v->is.more_ns = r->more_ns;
 	v->before = r->last;
 	r->last = at;
+	r->last_ns = nsx_end_of(&v->at);
 }
 
 /* Second walk. */
@@ -597,7 +602,7 @@ static void step_over(struct replay *p, const struct place *x)
 			mine = r->ahead_ns;
 		if (at->exposed_ns > LEAST_EXPOSED_NS)
 			go_on(p, l, m, NSX_MIN(mine, r->ahead_ns + (double)at->exposed_ns));
-		l->now[m] = (struct channel_now){mine, at->end_ns};
+		l->now[m] = (struct channel_now){mine, nsx_end_of(at)};
 		note_state(&p->visit[x->visits + m], r, (uint32_t)x->visits + m);
 	}
 	if (l->c->family == p->f->main)

@@ -219,7 +219,7 @@ static int64_t instant_at(const struct steps *x, uint32_t r, size_t k)
 	if (!v->m)
 		return INT64_MIN;
 	if (!x->f->by_totals)
-		return k && nsx_coll_at(v->m, k - 1, &c) ? c.end_ns : INT64_MIN;
+		return k && nsx_coll_at(v->m, k - 1, &c) ? nsx_end_of(&c) : INT64_MIN;
 	i = NSX_SEARCH((size_t)0, d->nsteps, mid, v->at[mid] < k);
 	return i < d->nsteps && v->at[i] == k ? d->steps[i].start_ns : INT64_MIN;
 }
@@ -488,9 +488,10 @@ static int place_iterations(const struct steps *x, struct nsx_err *err)
 	return 0;
 }
 
+/* Whether a communicator's ranks are neighbours in a pipeline; those of one stage exchange borders. */
 static bool is_of_pipeline(const struct nsx_fcomm *c)
 {
-	return c->n == 2 && c->is_sure && nsx_is_of_pairs(c->m->c);
+	return c->n == 2 && c->is_sure && nsx_is_of_pairs(c->m->c) && !c->m->c->is_exchange;
 }
 
 static int64_t pipe_number(const struct nsx_fleet *f, const struct nsx_fcomm *c, uint32_t m)
