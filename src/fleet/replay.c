@@ -260,7 +260,8 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 			if (nsx_push(p->v, p->nplaces, p->cap, "collectives", err, x))
 				return err->rc;
 		}
-		if (list_visits(p, l, p->v + from, p->nplaces - from, s, err))
+		if (p->nplaces > from &&
+		    list_visits(p, l, p->v + from, p->nplaces - from, s, err))
 			return err->rc;
 	}
 	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
