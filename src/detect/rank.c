@@ -272,6 +272,15 @@ static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 	return 0;
 }
 
+/* Whether the remedies applied may take much of what another one certainly wins, which is not little
+ * in itself.
+ */
+static bool may_lose(const struct pricing *p, const struct item *x)
+{
+	return p->is_open && x->left && x->f->sure_ns >= MINOR_SHARE * p->length_ns &&
+	       x->after_ns < (1 - SAME) * x->f->sure_ns;
+}
+
 /* Prices what the certain part of each remaining remedy adds to the certain parts of those applied:
  * a gain that is only possible takes nothing from what another remedy wins.
  */
@@ -280,8 +289,8 @@ static int price_sure(struct pricing *p, struct nsx_err *err)
 	uint32_t *sets = nsx_arena_get(p->scratch, 2 * p->n * sizeof(*sets));
 	size_t n = 0;
 
-	for (size_t i = 0; p->is_open && i < p->n; i++) {
-		if (!p->v[i].left || p->v[i].after_ns >= p->v[i].f->sure_ns)
+	for (size_t i = 0; i < p->n; i++) {
+		if (!may_lose(p, &p->v[i]))
 			continue;
 		sets[n] = sets[n + 1] = p->v[i].f->set;
 		p->plans[n++] = p->sure;
@@ -295,13 +304,12 @@ static int price_sure(struct pricing *p, struct nsx_err *err)
 		struct nsx_finding *f = p->v[i].f;
 		double ns = p->v[i].after_ns;
 
-		if (!p->v[i].left || ns >= f->sure_ns)
-			continue;
-		if (p->is_open) {
+		if (may_lose(p, &p->v[i])) {
 			ns = (double)(p->gains[n + 1].gain_ns - p->gains[n].gain_ns);
 			n += 2;
 		}
-		f->sure_ns = NSX_MAX(0, NSX_MIN(f->sure_ns, ns));
+		if (p->v[i].left)
+			f->sure_ns = NSX_MAX(0, NSX_MIN(f->sure_ns, ns));
 	}
 	return 0;
 }

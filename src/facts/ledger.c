@@ -43,7 +43,9 @@ static int add_to_account(struct books *b, enum nsx_ledger_class cls, enum nsx_c
 	b->ledger->total_ns += ns;
 	if (cls == NSX_L_IDLE)
 		b->ledger->idle_ns[cause] += ns;
-	x->is_mpi = cause == NSX_CAUSE_OSRT && !strncmp(nsx_fact_text(b->f, place), "MPI_", 4);
+	if (x->count == 1)
+		x->is_mpi = cause == NSX_CAUSE_OSRT &&
+			    !strncmp(nsx_fact_text(b->f, place), "MPI_", 4);
 	b->ledger->mpi_ns += x->is_mpi ? ns : 0;
 	return 0;
 }
