@@ -39,9 +39,7 @@ struct slow {
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
-	/* if it is compute: the launches that depart most, or NULL, and the time of all like them */
-	const char *launches;
-	double launches_ns;
+	const char *launches; /* if it is compute: the launches that depart most; or NULL */
 	double class_ns; /* excess of the row's class, or of its cause       */
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
@@ -322,7 +320,6 @@ static void propose_slow(struct slow *s)
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .guess_ns = s->does_more ? 0 : (double)s->excess_ns,
-		.weight = s->launches_ns / s->d->length_ns,
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
@@ -408,8 +405,6 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?:
 	     s.row.cls == NSX_L_COMPUTE ? find_uneven(d, &p, err) : 0;
 	s.launches = p.n && p.v[0].nslow ? say_uneven(d, &p.v[0]) : NULL;
-	for (size_t i = 0; i < p.n && p.v[i].nslow; i++)
-		s.launches_ns += p.v[i].all_ns;
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
 	return rc;

@@ -12,8 +12,8 @@
 #define NOTABLE 0.001 /* least share of the window that a shape takes         */
 #define APART 1.25 /* least ratio of the shortest slow launch to the longest usual one */
 enum {
-	/* Fewer slow, usual or compared launches are no habit. If 1/3 of them or more are slow,
-	 * there are two kinds of work in turns, unless all are slow from some time on.
+	/* Fewer usual or compared launches are no habit. If 1/3 of them or more are slow, there
+	 * are two kinds of work in turns, unless all are slow from some time on.
 	 */
 	FEWEST = 3,
 	ALIKE = 50, /* numbers of launches may differ by 1/50 */

@@ -37,7 +37,7 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 struct nsx_drift { /* how nearly all kernels of a device slow down            */
 	double times; /* how many times as long they take at the end; 0: they do not slow down */
 	int64_t from_ns; /* from when on                                      */
-	/* The kernels are of so few names that their work may have grown as well as clocks fallen. */
+	/* The kernels are of so few names that more work explains them as well as lower clocks. */
 	bool is_few;
 	nsx_str shape_name; /* one of them                                   */
 	double all_ns;	/* their time in all of w                            */

@@ -1,5 +1,6 @@
-/* slices.c - finds the time slices of another program: gaps of equal length although work is queued,
- * and kernels that take as much longer than others of their shape because a slice fell into them.
+/* slices.c - finds the time slices of another program: gaps of equal length although work is
+ * queued, and kernels that take as much longer than others of their shape, because a slice fell
+ * into them.
  */
 #include "base/stat.h"
 #include "facts/facts.h"
@@ -8,7 +9,7 @@
 enum { FEWEST = 20, /* least number of slices                                */
        SOON = 4, /* the operation that ends a gap is launched in the gap's first 1/SOON */
        SLICE_NS = 500000 }; /* shortest gap that counts; a time slice takes 1 ms or more */
-/* greatest ratio within which most lengths lie; a gap is longer if the GPU was idle before the slice */
+/* greatest ratio within which most lengths lie; a gap is longer if it began before the slice */
 #define EQUAL 1.02
 #define SLICES_SHARE 0.03 /* least share of the window that the gaps take     */
 
