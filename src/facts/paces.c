@@ -70,7 +70,7 @@ static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *n
 		      struct nsx_arena *a, struct nsx_pace *ret, struct nsx_err *err)
 {
 	double gap = 0;
-	size_t at = x->n, first = 0;
+	size_t at = x->n, first = 0, middle;
 
 	for (size_t i = 0; i < x->n; i++)
 		ret->all_ns += (double)(ns[i] = nsx_op_ns(o, x->op[i]));
@@ -86,7 +86,8 @@ static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *n
 	if (gap < APART || gap * (double)ns[0] < (double)ns[at - 1])
 		at = x->n;
 	ret->n = x->n;
-	ret->usual_ns = (double)ns[at / 2];
+	middle = at / 2;
+	ret->usual_ns = (double)ns[middle];
 	if (at == x->n)
 		return 0;
 	while (first < x->n && nsx_op_ns(o, x->op[first]) < ns[at])
@@ -95,7 +96,8 @@ static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *n
 		return 0;
 	if (!nsx_new_array(ret->slow, a, x->n - at, "slow launches", err))
 		return err->rc;
-	ret->slow_ns = (double)ns[(at + x->n) / 2];
+	middle = (at + x->n) / 2;
+	ret->slow_ns = (double)ns[middle];
 	for (size_t i = first; i < x->n; i++)
 		if (nsx_op_ns(o, x->op[i]) >= ns[at]) {
 			ret->slow[ret->nslow++] = x->op[i];
