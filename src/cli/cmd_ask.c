@@ -145,11 +145,9 @@ static int cmd_ask_answer(struct args *args, char **operands, struct nsx_err *er
 	int rc = nsx_engine_read(&args->engine, &o, err) ?: nsx_report_open(&o, &r, err);
 
 	s = (struct nsx_subject){.r = r};
-	if (!rc)
-		rc = nsx_ask(&s, q, operands[2],
-			     args->limit ? (size_t)args->limit : NSX_ASK_ROWS, &a, err);
-	if (!rc)
-		rc = cmd_ask_print(a, args, operands[0], err) ?: nsx_cmd_partial(nsx_report_damage(r));
+	rc = rc ?: nsx_ask(&s, q, operands[2], args->limit ? (size_t)args->limit : NSX_ASK_ROWS,
+			   &a, err) ?:
+	     cmd_ask_print(a, args, operands[0], err) ?: nsx_cmd_partial(nsx_report_damage(r));
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
 	nsx_report_free(r);
