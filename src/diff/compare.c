@@ -249,8 +249,10 @@ static void compare_periods(struct nsx_diff *d)
 	if (d->digested || d->whole || most.times == 1 || (most.by_launches ?
 	    named || fabs(log(most.times)) < log(PERIODS) : nsx_is_same_work(d)))
 		return;
+	d->units_differ = most.by_launches;
 	mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", most.times)),
-	     NSX_CHECK_FAIL, most.by_launches ?
+	     most.by_launches && nsx_wholes_tell(d) ? NSX_CHECK_WARN : NSX_CHECK_FAIL,
+	     most.by_launches ?
 	     "a unit of one side does the work of more than one of the other; --unit can name one "
 	     "that both have" :
 	     nsx_arena_printf(d->arena, "the same launches have %.3g times the threads: it is other "

@@ -315,6 +315,11 @@ static bool is_no_unit(const struct nsx_diff *d)
 	return d->whole || (d->method == NSX_WAY_LAUNCH && d->opts->side.unit == NSX_SIDE_AUTO);
 }
 
+bool nsx_wholes_tell(const struct nsx_diff *d)
+{
+	return d->totals.pairs_up && d->opts->side.unit == NSX_SIDE_AUTO;
+}
+
 static const char *find_failure(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
@@ -390,8 +395,8 @@ static bool has_slow_units(const struct nsx_diff *d, const struct nsx_step *c)
 	       fabs(c->mean_rel - gaps_ns / units / c->side[0].mean_ns) >= c->noise;
 }
 
-/* Whether the units leave open what the wholes can tell of two runs that did the same work: there
- * are too few units, or they prove nothing, or they drift on both sides, so that no unit is typical
+/* Whether the units leave open what the wholes can tell of two runs that did the same work: units
+ * of both sides differ in their work, or are too few, or they prove nothing, or they drift on both sides, so that no unit is typical
  * but each launch has its like. Slow units among equal ones may be chance, and the wholes cannot
  * tell.
  */
@@ -399,7 +404,7 @@ static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 {
 	bool changes = fabs(c->rel) >= c->noise;
 
-	if (NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS)
+	if (d->units_differ || NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS)
 		return true;
 	return d->verdict == NSX_V_INCONCLUSIVE ? changes || !has_slow_units(d, c) :
 	       changes && d->totals.in_step && c->side[0].drifting && c->side[1].drifting;
@@ -414,8 +419,7 @@ static bool by_totals(const struct nsx_diff *d)
 	const struct nsx_step *c = nsx_decisive_step(d, &lane);
 
 	return d->totals.known &&
-	       (is_no_unit(d) || (d->totals.pairs_up && d->opts->side.unit == NSX_SIDE_AUTO &&
-				  leaves_to_totals(d, c)));
+	       (is_no_unit(d) || (nsx_wholes_tell(d) && leaves_to_totals(d, c)));
 }
 
 double nsx_change_of(const struct nsx_diff *d)

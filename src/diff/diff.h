@@ -238,6 +238,7 @@ struct nsx_diff {
 	bool same; /* both sides are the same capture */
 	bool digested; /* both sides are reduced to digests before they are compared */
 	bool whole; /* no units: the whole window is the only unit */
+	bool units_differ; /* a unit of one side does the work of more than one of the other */
 	struct nsx_totals_change totals;
 	struct nsx_kernel_rows rows;
 	struct nsx_diff_lane *lanes;
@@ -346,6 +347,8 @@ struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane);
 void nsx_totals_compare(struct nsx_diff *d);
 /* Change of the wholes in ns apart from one-time gaps, which are not judged. */
 double nsx_totals_change(const struct nsx_totals_change *c);
+/* Whether the wholes may decide in place of units: they did the same work, and no unit was named. */
+bool nsx_wholes_tell(const struct nsx_diff *d);
 /* How much the host's time may differ between two runs of the same code, as a ratio. */
 double nsx_noise_of_host(const struct nsx_totals_change *c);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */

@@ -599,7 +599,8 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 
 	for (enum nsx_share k = 0; k < NSX_NSHARES; k++)
 		least = NSX_MAX(least, fabs((double)x->part[k].delta_ns));
-	if (d->same || (d->whole && d->digested) || least <= 0 || is_unremarkable(d, x, least, a))
+	if (d->same || (d->whole && d->digested) || (d->units_differ && d->totals.decides) ||
+	    least <= 0 || is_unremarkable(d, x, least, a))
 		return "";
 	if (c->mean_opposes)
 		least = NSX_MIN(least, fabs(c->shift_ns));
