@@ -347,7 +347,7 @@ struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane);
 void nsx_totals_compare(struct nsx_diff *d);
 /* Change of the wholes in ns apart from one-time gaps, which are not judged. */
 double nsx_totals_change(const struct nsx_totals_change *c);
-/* Whether the wholes may decide in place of units: they did the same work, and no unit was named. */
+/* Whether the wholes may decide instead of units: the same work was done, and no unit named. */
 bool nsx_wholes_tell(const struct nsx_diff *d);
 /* How much the host's time may differ between two runs of the same code, as a ratio. */
 double nsx_noise_of_host(const struct nsx_totals_change *c);

@@ -92,8 +92,8 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 	return rc;
 }
 
-static int drop_row(void *ctx NSX_UNUSED, int64_t rid NSX_UNUSED, const struct nsx_val *v NSX_UNUSED,
-		    struct nsx_err *err)
+static int drop_row(void *ctx NSX_UNUSED, int64_t rid NSX_UNUSED,
+		    const struct nsx_val *v NSX_UNUSED, struct nsx_err *err)
 {
 	return nsx_stopped(err);
 }
