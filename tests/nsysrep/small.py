@@ -134,6 +134,9 @@ one = block(b"".join(msg((1, e)) for e in EVENTS))
 sound = report(one, len(EVENTS))
 write("sound.nsys-rep", sound)
 write("line_end.nsys-rep", sound + b"\n")
+# Samples are counted on from block to block.
+samples = [msg((1, 31), (104, msg((1, at), (3, 2), (4, msg((1, 1))), (11, TID)))) for at in (100, 200, 300)]
+write("samples.nsys-rep", report(block(b"".join(msg((1, e)) for e in samples[:2])) + block(msg((1, samples[2]))), 3))
 write("newer.nsys-rep", report(one, len(EVENTS), ui=msg((6, b"2031.1.1.1-z"))))
 write("twice.nsys-rep", report(one + one, len(EVENTS)))
 write("endless.nsys-rep", report(one, len(EVENTS), strings=BESIDE["strings"] + b"\x0a\0" * 100))

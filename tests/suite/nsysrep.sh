@@ -21,6 +21,8 @@ row sound.nsys-rep 'SELECT duration, startTime FROM ANALYSIS_DETAILS' '20000|50'
 row sound.nsys-rep 'SELECT name, smCount FROM TARGET_INFO_GPU' 'Test GPU|80'
 row sound.nsys-rep "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'" '2026.2.1.5'
 row sound.nsys-rep 'SELECT rank, timestamp, commHandle, parentHandle, localRank, size, groupRoot, groupRootUid, members IS NULL FROM MPI_COMMUNICATORS' "$(printf '3|70|500|400|0|2|1|7|1\n3|80|600|500|1|2|||1')"
+row samples.nsys-rep 'SELECT s.id, start, f.id, symbol FROM COMPOSITE_EVENTS AS s JOIN SAMPLING_CALLCHAINS AS f USING (id)' \
+	"$(printf '%s\n' '1|100|1|1' '2|200|2|1' '3|300|3|1')"
 row calls.nsys-rep 'SELECT start, "end", tag, remoteRank, size FROM MPI_P2P_EVENTS' "$(printf '%s\n' '100|100|6|1|40' '100|110|5|2|80' \
 	'200|210|6|1|40' '300|300|7|1|40' '300|310|||0' '400|410||-1|40')"
 row calls.nsys-rep 'SELECT start, requestHandle FROM MPI_START_WAIT_EVENTS' '500|77'
