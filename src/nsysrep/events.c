@@ -103,7 +103,8 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 static void keep_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_row_of *of)
 {
 	struct nsx_rep_list *list = &w->notes->rows.of[t];
-	size_t most = w->notes->most_rows * w->rep->def[t].ncolumns;
+	size_t most = w->rep->def[t].ncolumns *
+		      (nsx_is_sometimes_rare(t) ? w->notes->few_rows : w->notes->most_rows);
 
 	if (list->n >= most)
 		return;

@@ -102,15 +102,20 @@ struct nsx_notes {
 	struct nsx_rep_stacks stacks[NSX_NSTACKED];
 	struct nsx_rep_rows rows; /* rows of rare tables                     */
 	size_t most_rows;	  /* of a rare table                         */
+	size_t few_rows;	  /* most of one that is rare in some reports only */
 	struct nsx_arena *arena; /* owner of process names, stacks and texts of rows */
 };
-/* Tables that have few rows in many reports, spread over many blocks. If they have few, their rows
- * are kept, so that no block need be unpacked for them.
+/* Tables whose rows are kept if they are few, so that no block need be unpacked for them. In many
+ * reports samples and switches of threads are not few.
  */
+static inline bool nsx_is_sometimes_rare(enum nsx_rep_table t)
+{
+	return t == NSX_REP_SAMPLE || t == NSX_REP_SCHED;
+}
 static inline bool nsx_is_rare(enum nsx_rep_table t)
 {
 	return t == NSX_REP_DIAGNOSTIC || t == NSX_REP_PROFILER_OVERHEAD ||
-	       t == NSX_REP_SAMPLE || t == NSX_REP_SCHED;
+	       nsx_is_sometimes_rare(t);
 }
 
 /* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:

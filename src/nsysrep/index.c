@@ -10,7 +10,8 @@
 
 _Static_assert(NSX_REP_THREAD_NAME <= 64, "tables of events are bits of a number");
 
-enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024 };
+/* Keeping so many rows of a block takes less time than to unpack it again. */
+enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024, FEW_ROWS_A_BLOCK = 256 };
 
 struct job {
 	struct nsx_rep *rep;
@@ -67,6 +68,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 
 	notes->arena = nsx_arena_new();
 	notes->most_rows = MOST_RARE_ROWS / job->nparts;
+	notes->few_rows = NSX_MIN((end - first) * FEW_ROWS_A_BLOCK, notes->most_rows);
 	notes->rows = (struct nsx_rep_rows){.arena = notes->arena, .defs = rep->def};
 	w->rep = rep;
 	w->notes = notes;
@@ -112,11 +114,10 @@ static void keep_rare_rows(struct nsx_rep *rep, struct job *job)
 {
 	for (enum nsx_rep_table t = 0; t < NSX_REP_NTABLES; t++) {
 		struct nsx_rep_list *to = &rep->facts.of[t];
-		unsigned each = rep->def[t].ncolumns;
 		bool is_kept = nsx_is_rare(t) && !rep->file.is_cut;
 
 		for (size_t p = 0; p < job->nparts; p++)
-			is_kept &= job->rows[p].of[t].n < MOST_RARE_ROWS / job->nparts * each;
+			is_kept &= job->rows[p].of[t].v || !job->rows[p].of[t].n;
 		if (nsx_is_rare(t))
 			to->n = 0;
 		for (size_t p = 0; is_kept && p < job->nparts; p++)
