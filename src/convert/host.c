@@ -17,9 +17,12 @@ static int host_read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[C_NAME],
 			      .corr = nsx_u32_or(&v[C_CORR], 0)};
+	const struct nsx_row_change key = {NSX_VIEW_runtime, s.corr, nsx_i64_or(&v[C_START], 0),
+					   nsx_i64_or(&v[C_END], 0), 0};
 	int rc;
 
 	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE ||
+	    nsx_find_change(c->shifts.row, c->shifts.nrows, &key) ||
 	    !nsx_conv_span(c, &v[C_START], &v[C_END], &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, NSX_A_API, &v[C_TID], &v[C_PID],

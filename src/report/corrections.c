@@ -18,10 +18,17 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	const struct nsx_impossible *m = &t->impossible;
 	size_t nout = m->nearly + m->nlate;
-	const char *out = "", *cut = "";
+	const char *out = "", *cut = "", *far = "";
 
+	if (m->nfar)
+		far = nsx_arena_printf(a, "%s lie%s a day or more from all GPU work, which is "
+				       "impossible: left out (the first: %s at %.6fs)",
+				       nsx_text_n(a, m->nfar, "CUDA call", NULL),
+				       m->nfar == 1 ? "s" : "",
+				       m->far_name ? nsx_text(t, m->far_name) : "one without a name",
+				       (double)m->far_ns / 1e9);
 	if (!nout && !m->ncut)
-		return NULL;
+		return m->nfar ? far : NULL;
 	if (nout)
 		out = nsx_arena_printf(a, "%s of GPU work begin%s before %s own call or out of the "
 				       "order of %s stream, which is impossible: left out",
@@ -34,8 +41,8 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 				       m->ncut == 1 ? "s" : "",
 				       nsx_text_ns(a, (double)m->most_cut_ns),
 				       m->ncut == 1 ? "its" : "their");
-	return nsx_arena_printf(a, "%s%s%s (%s)", out, nout && m->ncut ? "; " : "", cut,
-				corrections_say_first(t, a));
+	return nsx_arena_printf(a, "%s%s%s (%s)%s%s", out, nout && m->ncut ? "; " : "", cut,
+				corrections_say_first(t, a), m->nfar ? "; " : "", far);
 }
 
 const char *nsx_say_shift(const struct nsx_clock *c, struct nsx_arena *a)

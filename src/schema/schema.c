@@ -344,6 +344,11 @@ static const struct gpu_fields {
 #undef GPU_FIELDS
 };
 
+/* Calls may be left out, but are neither moved nor cut. */
+static const struct gpu_fields call_fields = {
+	.start_ns = NSX_F_runtime_start_ns, .end_ns = NSX_F_runtime_end_ns,
+	.corr = NSX_F_runtime_corr};
+
 NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
 
 void nsx_sort_changes(struct nsx_row_change *v, size_t n)
@@ -529,14 +534,15 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	} else {
 		nsx_buf_adds(b, "\nWHERE 0");
 	}
-	if (t && s->shifts->nrows && gpu_fields_of(v)) {
+	if (t && s->shifts->nrows && (v == NSX_VIEW_runtime || gpu_fields_of(v))) {
+		const struct gpu_fields *g = gpu_fields_of(v) ?: &call_fields;
 		size_t at = b->n;
 
 		nsx_buf_adds(b, "\nWHERE ");
-		if (add_changed_condition(s, v, false, gpu_fields_of(v), b))
+		if (add_changed_condition(s, v, false, g, b))
 			nsx_buf_adds(b, " IS NOT TRUE");
 		else
-			b->n = at;
+			b->p[b->n = at] = '\0';
 	}
 }
 

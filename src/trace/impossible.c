@@ -1,9 +1,10 @@
-/* impossible.c - GPU records whose times cannot be true.
+/* impossible.c - records whose times cannot be true.
  *
  * A record is dropped if it begins before its own call, or after work that was queued later on its
  * stream. Work of one stream runs in order, so a record that outlasts its successor is cut where
  * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
- * column) and they stay.
+ * column) and they stay. A call is dropped if a day lies between it and all GPU work, because no
+ * recording is as long.
  */
 #include "trace/load.h"
 
@@ -15,6 +16,8 @@ enum {
 	/* Each changed record becomes a line in a query's script, so their number is limited. */
 	MOST = 10000,
 };
+
+#define DAY_NS INT64_C(86400000000000)
 
 enum verdict { KEPT, EARLY, LATE, CUT };
 
@@ -242,11 +245,19 @@ static void apply_changes(struct finder *x)
 	l->op_set.n = n;
 }
 
-/* Whether GPU work ends long after everything else. If so, all rows must be read to judge it. */
+static bool is_day_away(const struct nsx_window *gpu, int64_t at_ns)
+{
+	return at_ns < gpu->start_ns - DAY_NS || at_ns > gpu->end_ns + DAY_NS;
+}
+
+/* Whether GPU work ends long after everything else, or a day lies between them. If so, all
+ * rows must be read to judge it.
+ */
 static bool is_gpu_work_beyond(const struct nsx_portion *p)
 {
 	return p->host.start_ns <= p->host.end_ns && p->gpu.start_ns <= p->gpu.end_ns &&
-	       p->gpu.end_ns - FAR_NS > p->host.end_ns;
+	       (p->gpu.end_ns - FAR_NS > p->host.end_ns ||
+		is_day_away(&p->gpu, p->host.start_ns) || is_day_away(&p->gpu, p->host.end_ns));
 }
 
 static int find_impossible(struct finder *x, struct nsx_err *err)
@@ -254,7 +265,7 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	struct nsx_loader *l = x->l;
 	struct nsx_trace *t = l->t;
 	struct nsx_shifts *s = l->schema->shifts;
-	int rc;
+	int rc = 0;
 
 	impossible_find_calls(x);
 	find_records_before_call(x);
@@ -262,7 +273,9 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	if (!l->portion.is_on)
 		find_op_after_everything(x);
 	find_overlong_records(x);
-	rc = list_changes(x, err);
+	for (size_t i = 0; !rc && i < l->nfar; i++)
+		rc = nsx_push(x->v, x->n, x->cap, "impossible records", err, l->far[i]);
+	rc = rc ?: list_changes(x, err);
 	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(&l->portion)))
 		return NSX_PRESUMED_WRONG;
 	if (rc || !x->n)
@@ -278,6 +291,43 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	memcpy(s->row, x->v, x->n * sizeof(*x->v));
 	s->nrows = x->n;
 	return nsx_sort_ops(l, err);
+}
+
+static bool is_far(const struct nsx_loader *l, const struct nsx_window *gpu, size_t call)
+{
+	return is_day_away(gpu, l->calls.start_ns[call]) || is_day_away(gpu, l->calls.end_ns[call]);
+}
+
+int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_impossible *m = &l->t->impossible;
+	struct nsx_window gpu = {INT64_MAX, INT64_MIN};
+	size_t n = 0, nfar = 0;
+
+	l->nfar = 0;
+	for (size_t i = 0; i < l->op_set.n; i++)
+		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
+	for (size_t i = 0; i < l->call_set.n; i++)
+		nfar += gpu.start_ns <= gpu.end_ns && is_far(l, &gpu, i);
+	if (!nfar || l->portion.is_on || nfar > l->call_set.n / SHARE + 1)
+		return 0;
+	if (!nsx_new_array(l->far, l->t->arena, nfar, "impossible records", err))
+		return err->rc;
+	for (size_t i = 0; i < l->call_set.n; i++) {
+		const struct nsx_row_change row = {NSX_VIEW_runtime, l->calls.corr[i],
+						   l->calls.start_ns[i], l->calls.end_ns[i],
+						   NSX_LEFT_OUT};
+
+		if (!is_far(l, &gpu, i)) {
+			nsx_colset_move(&l->call_set, n++, i, 1);
+			continue;
+		}
+		l->far[l->nfar++] = row;
+		m->far_name = m->nfar++ ? m->far_name : l->calls.name[i];
+		m->far_ns = m->nfar > 1 ? m->far_ns : row.start_ns;
+	}
+	l->call_set.n = n;
+	return 0;
 }
 
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)

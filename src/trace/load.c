@@ -331,7 +331,8 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	nsx_give_back();
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
-		rc = nsx_order_ids(l, err) ?:
+		rc = nsx_drop_far_calls(l, err) ?:
+		     nsx_order_ids(l, err) ?:
 		     nsx_order_rows(l, err) ?:
 		     nsx_align_clocks(l, err) ?:
 		     nsx_drop_impossible(l, err) ?:
@@ -460,8 +461,8 @@ int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, 
 	/* Without ranges the recording may seem to end earlier, so that more records lie far beyond
 	 * its end, never fewer.
 	 */
-	int rc = nsx_load_strings(l, err) ?: load_gpu_times(l, err) ?: nsx_order_ids(l, err) ?:
-		 nsx_order_rows(l, err) ?: nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
+	int rc = nsx_load_strings(l, err) ?: load_gpu_times(l, err) ?:
+		 nsx_drop_far_calls(l, err) ?: nsx_order_ids(l, err) ?: nsx_order_rows(l, err) ?: nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
 
 	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
 	nsx_strings_close(l->strings);

@@ -191,6 +191,8 @@ struct nsx_loader {
 	uint32_t *least_corr;
 	nsx_str window_range; /* the range whose extent is the window; 0: none */
 	struct nsx_window window_hull; /* hull of the ranges with that name   */
+	struct nsx_row_change *far; /* calls that nsx_drop_far_calls dropped */
+	size_t nfar;
 
 	pthread_mutex_t lock; /* guards the members that follow, up to the columns */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
@@ -518,6 +520,8 @@ static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr
  * and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
+/* Drops calls that a day or more lies between and all GPU work, before anything refers to calls. */
+int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err);
 enum { NSX_PRESUMED_WRONG = 1 };
 /* Drops or shortens GPU records with impossible times, and lists them in the schema's shifts for
  * the views of queries (impossible.c).

@@ -384,17 +384,20 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t open_ranges; /* NVTX ranges never closed                      */
 	size_t crossing_ranges; /* push/pop ranges that cross, and are treated as async */
 };
-struct nsx_impossible { /* GPU records with impossible times (impossible.c) */
+struct nsx_impossible { /* records with impossible times (impossible.c) */
 	/* nearly, nlate: number of records dropped because they lie before their call, or later
 	 * than the order of their stream allows.
 	 */
 	size_t nearly, nlate;
+	size_t nfar; /* number of calls dropped, a day or more from all GPU work */
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
 	/* The first impossible record: its name, and its times as recorded. */
 	nsx_str name; /* name of its kernel; 0: not a kernel                 */
 	int64_t start_ns, call_ns; /* call_ns: start of its call; INT64_MIN: unknown */
+	nsx_str far_name;	   /* the first of the dropped calls, and its start */
+	int64_t far_ns;
 };
 struct nsx_matching { /* number of kernels by whether their call was found */
 	/* before_capture: kernels that were launched before the capture began. */

@@ -320,7 +320,7 @@ static void check_clocks(struct nsx_quality *q)
 static void check_impossible(struct nsx_quality *q)
 {
 	const struct nsx_impossible *m = &q->t->impossible;
-	size_t nout = m->nearly + m->nlate;
+	size_t nout = m->nearly + m->nlate + m->nfar;
 
 	if (m->nkept)
 		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records contradict "
@@ -331,8 +331,9 @@ static void check_impossible(struct nsx_quality *q)
 	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s",
 		  nsx_say_impossible(q->t, q->out->arena));
 	nsx_raise(q, NSX_ID_impossible_records, false,
-		  nsx_say(q->out, "%s of GPU work ha%s impossible times: %s",
+		  nsx_say(q->out, "%s%s ha%s impossible times: %s",
 			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),
+			  m->nfar ? "" : " of GPU work",
 			  nout + m->ncut == 1 ? "s" : "ve",
 			  !m->ncut ? "left out" : nout ? "left out or cut" :
 			  "cut where the next record of the stream begins"), NSX_SEV_LOW);

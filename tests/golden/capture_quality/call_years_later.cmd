@@ -1,0 +1,1 @@
+explain @call_years_later --pass capture_quality --md
