@@ -258,6 +258,23 @@ static void resolve_views(struct nsx_schema *s)
 	}
 }
 
+/* Tells of tables of calls without a column of names: their calls cannot be told apart. */
+static void miss_names(struct nsx_schema *s)
+{
+	static const enum nsx_field names[] = {NSX_F_runtime_name, NSX_F_osrt_name};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		enum nsx_view v = nsx_field_defs[names[i]].view;
+
+		if (s->rows[v] && !s->column[names[i]] && !s->refused[v])
+			s->refused[v] = nsx_arena_printf(
+				s->arena, "was read in part: the table %s has no column '%.*s', so its "
+				"calls have no names", s->table[v]->name,
+				(int)strcspn(nsx_field_defs[names[i]].columns, "|"),
+				nsx_field_defs[names[i]].columns);
+	}
+}
+
 static bool has_table(struct nsx_db *db, const char *name)
 {
 	return nsx_db_table(db, name) != NULL;
@@ -658,6 +675,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 	ret->losses = nsx_arena_get(ret->arena, sizeof(*ret->losses));
 	(void)pthread_mutex_init(&ret->losses->lock, NULL);
 	resolve_views(ret);
+	miss_names(ret);
 	rc = !is_export(ret) ? refuse_foreign(ret, err) :
 	     read_copy_kinds(ret, err) ?:
 	     nsx_view_each(ret, export_meta, note_setting, ret, err, name, value) ?:

@@ -1,0 +1,1 @@
+explain @calls_unnamed --out o
