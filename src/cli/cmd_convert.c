@@ -22,10 +22,11 @@ static const struct nsx_opt opts[] = {
 	    "is JSON on stdout (default: the trace's name with .pftrace, in the working folder)"),
 	OPT('t', "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
-	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
+	    "graph, api, cuda (all of these), nvtx, nvtx-kernel, "
+	    "libraries (MPI, cuBLAS, ...), osrt, sched, "
 	    "counters (gpu-metrics, memory, queues), findings, or all (default: "
 	    "all; nvtx-kernel, findings and queues in packets only)",
-	    .words = "all, kernels, copies, memcpy, memset, graphs, nvtx, nvtx-kernel, api, "
+	    .words = "all, kernels, copies, memcpy, memset, graphs, api, cuda, nvtx, nvtx-kernel, "
 		     "libraries, osrt, sched, counters, gpu-metrics, memory, queues, findings"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, o.nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
@@ -68,6 +69,7 @@ static const struct {
 	const char *word;
 	unsigned activities;
 } words[] = {{"all", (1U << NSX_NACTIVITIES) - 1},
+	     {"cuda", BIT(KERNEL) | BIT(MEMCPY) | BIT(MEMSET) | BIT(GRAPH) | BIT(API)},
 	     {"kernels", BIT(KERNEL)},
 	     {"copies", BIT(MEMCPY) | BIT(MEMSET)},
 	     {"graphs", BIT(GRAPH)},
