@@ -1,4 +1,4 @@
--- Samples of GPU counters with valid values, each with the counter's name. A share has at most 100 %.
+-- Samples of GPU counters with valid values, each with the counter's name. A share is at most 100.
 WITH named AS (
   SELECT
     m.rid

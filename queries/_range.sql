@@ -81,7 +81,7 @@ told AS (
 ),
 -- Walks through each name word by word. mask is the part before the current word, with
 -- hexadecimal words as "#"; rest is the part from the current word on, which has len characters.
--- part counts the words since a hexadecimal one with dashes between them; it is below 0 after a dash.
+-- part counts words since a hexadecimal one with dashes between them; it is below 0 after a dash.
 word AS (
   SELECT range_name, count(*) AS n, 0 AS part, range_name AS rest
   , max(1, length(range_name) - length(ltrim(range_name
@@ -102,7 +102,8 @@ word AS (
   , max(1, length(substr(rest, len + 1)) - length(ltrim(substr(rest, len + 1)
     , '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')))
   , mask || CASE
-      WHEN (len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*' OR len IN (4, 5) AND part BETWEEN -4 AND -1)
+      WHEN (len >= 6 AND substr(rest, 1, len) GLOB '*[0-9]*'
+          OR len IN (4, 5) AND part BETWEEN -4 AND -1)
         AND substr(rest, 1, len) NOT GLOB '*[^0-9a-fA-F]*' THEN '#' -- a hexadecimal number
       WHEN len > 2 AND rest GLOB '0[xX]*'
         AND substr(rest, 3, len - 2) NOT GLOB '*[^0-9a-fA-F]*' THEN '#'

@@ -153,8 +153,8 @@ const char *nsx_base_name(const char *path);
  * name. "/bin/x", "~anna/x", "./x", "C:\\x" and "file://x" are paths, "kworker/0:1" is none.
  */
 const char *nsx_thread_label(const char *name);
-/* Returns the name of a process: the file name of a path, and of a title what follows its last slash,
- * because words before it may be paths. A slash between digits divides no path: "rank 2/4".
+/* Returns the name of a process: the file name of a path, and of a title what follows its last
+ * slash, because words before it may be paths. A slash between digits divides no path: "rank 2/4".
  */
 const char *nsx_title_label(const char *name);
 /* These know ASCII only, in any locale. */

@@ -38,8 +38,8 @@ static const char *escape_name(struct meta *m, const struct nsx_val *v)
 	return nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 }
 
-/* Returns the part of an escaped name that `label` leaves of it. Single backslashes, which begin the
- * escape of another character, are no separators.
+/* Returns the part of an escaped name that `label` leaves of it. Single backslashes, which begin
+ * the escape of another character, are no separators.
  */
 static const char *cut_path(struct meta *m, const char *name, const char *(*label)(const char *))
 {

@@ -25,7 +25,8 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 				       "impossible: left out (the first: %s at %.6fs)",
 				       nsx_text_n(a, m->nfar, "CUDA call", NULL),
 				       m->nfar == 1 ? "s" : "",
-				       m->far_name ? nsx_text(t, m->far_name) : "one without a name",
+				       m->far_name ? nsx_text(t, m->far_name) :
+						     "one without a name",
 				       (double)m->far_ns / 1e9);
 	if (!nout && !m->ncut)
 		return m->nfar ? far : NULL;

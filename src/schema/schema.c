@@ -268,8 +268,8 @@ static void miss_names(struct nsx_schema *s)
 
 		if (s->rows[v] && !s->column[names[i]] && !s->refused[v])
 			s->refused[v] = nsx_arena_printf(
-				s->arena, "was read in part: the table %s has no column '%.*s', so its "
-				"calls have no names", s->table[v]->name,
+				s->arena, "was read in part: the table %s has no column '%.*s', so "
+				"its calls have no names", s->table[v]->name,
 				(int)strcspn(nsx_field_defs[names[i]].columns, "|"),
 				nsx_field_defs[names[i]].columns);
 	}

@@ -462,7 +462,8 @@ int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, 
 	 * its end, never fewer.
 	 */
 	int rc = nsx_load_strings(l, err) ?: load_gpu_times(l, err) ?:
-		 nsx_drop_far_calls(l, err) ?: nsx_order_ids(l, err) ?: nsx_order_rows(l, err) ?: nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
+		 nsx_drop_far_calls(l, err) ?: nsx_order_ids(l, err) ?: nsx_order_rows(l, err) ?:
+		 nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
 
 	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
 	nsx_strings_close(l->strings);

@@ -195,7 +195,8 @@ def rank_skew(t):
         counts, later = lateness(groups, by_pid), lateness(groups[1:], by_pid)
         for p, v in by_pid.items():
             rows.append({
-                "op_name": op, "rank_label": re.sub(r" \((host .*)\)", r" \1", f"pid:{p}").replace("host ", "host:"), "total_time_ms": ms(totals[p]),
+                "op_name": op, "rank_label": re.sub(r" \(host (.*)\)", r" host:\1", f"pid:{p}"),
+                "total_time_ms": ms(totals[p]),
                 "max_duration_ms": ms(max(k.e - k.s for k in v)),
                 "skew_vs_median_pct": pct(totals[p] - middle, middle),
                 **({c: Choice(n, other={"without the first instance": later[p][c]})
