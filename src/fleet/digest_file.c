@@ -775,8 +775,8 @@ static int check_kind(struct reader *r, struct nsx_err *err)
 }
 
 /* Reads the ranks of a database of n bytes and closes it. */
-static int read_ranks(struct nsx_db *db, size_t n, const char *name, unsigned keep,
-		      struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
+static int digest_file_read_ranks(struct nsx_db *db, size_t n, const char *name, unsigned keep,
+				  struct nsx_digest ***ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct reader r = {.db = db, .name = name, .keep = keep,
 			   .scratch = nsx_arena_new(),
@@ -807,7 +807,7 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 	struct nsx_db *db;
 
 	return nsx_db_open_image(image, n, name, &db, err) ? err->rc :
-	       read_ranks(db, n, name, keep, ret, ret_n, err);
+	       digest_file_read_ranks(db, n, name, keep, ret, ret_n, err);
 }
 
 /* Files ---------------------------------------------------------------------------*/
@@ -847,7 +847,7 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 	/* SQLite reads a large file piece by piece */
 	if (digest_file_look_at(path) == LOOKS_PLAIN && !stat(path, &st) && st.st_size > LARGE)
 		return nsx_db_open(path, &db, err) ? err->rc :
-		       read_ranks(db, (size_t)st.st_size, path, keep, ret, ret_n, err);
+		       digest_file_read_ranks(db, (size_t)st.st_size, path, keep, ret, ret_n, err);
 	rc = digest_file_read_file(path, &raw, err);
 	if (!rc && nsx_is_squeezed(raw.p, raw.n)) {
 		rc = nsx_expand(raw.p, raw.n, LEAST_ROOM + MOST_RATIO * raw.n, &image, err);
