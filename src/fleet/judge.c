@@ -26,6 +26,59 @@ static double median_without(const double *v, size_t n, double x)
 	return (v[a + (a >= lo)] + v[b + (b >= lo)]) / 2;
 }
 
+/* By how much all ranks of a stage are above, or below, the median of all ranks in a step: their own
+ * time, or the part in which they compute. A quarter of them may be exceptions.
+ */
+static double in_common(const struct nsx_fleet *f, size_t s, uint32_t stage, bool computes,
+			double *scratch)
+{
+	const double *own = &f->own_ns[s * f->nranks];
+	struct nsx_dstep *const *part = &f->part[s * f->nranks];
+	double median = 0, low = 0, high = 0;
+
+	for (unsigned all = 2; all--;) {
+		size_t n = 0;
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (!isnan(own[r]) && part[r] && (all || f->stage[r] == stage))
+				scratch[n++] = computes ? nsx_class_ns(part[r], NSX_COMPUTE) : own[r];
+		if (!n)
+			return 0;
+		low = nsx_median_of(scratch, n); /* the call sorts scratch */
+		median = all ? low : median;
+		low = scratch[(n - 1) / 4];
+		high = scratch[n - 1 - (n - 1) / 4];
+	}
+	return low > median ? low - median : high < median ? high - median : 0;
+}
+
+/* The same without computing longer: in a pipeline, idle time depends on the stage. */
+static double stage_idles_ns(const struct nsx_fleet *f, size_t s, uint32_t stage, double *scratch)
+{
+	double own = in_common(f, s, stage, false, scratch);
+	double computes = in_common(f, s, stage, true, scratch);
+
+	return own > 0 ? own - NSX_MAX(0, NSX_MIN(own, computes)) :
+			 own - NSX_MIN(0, NSX_MAX(own, computes));
+}
+
+/* Subtracts from the excess in a step what the ranks of a stage have in common. */
+static void level_stages(struct nsx_judge *j, size_t s, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	uint32_t stages = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		stages = NSX_MAX(stages, f->stage[r] + 1);
+	for (uint32_t stage = 0; stage < stages; stage++) {
+		double idles_ns = stage_idles_ns(f, s, stage, scratch);
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (f->stage[r] == stage && !isnan(f->own_ns[s * f->nranks + r]))
+				j->excess[s * f->nranks + r] -= idles_ns;
+	}
+}
+
 static void find_excess(struct nsx_judge *j, double *scratch)
 {
 	struct nsx_fleet *f = j->f;
@@ -44,9 +97,12 @@ static void find_excess(struct nsx_judge *j, double *scratch)
 			over = own[r] - median_without(scratch, n, own[r]);
 			j->excess[s * f->nranks + r] = over;
 			f->rank[r].own_ns += own[r];
-			f->rank[r].excess_ns += over;
 			f->rank[r].nsteps++;
 		}
+		if (f->has_stages)
+			level_stages(j, s, scratch);
+		for (uint32_t r = 0; r < f->nranks; r++)
+			f->rank[r].excess_ns += j->excess[s * f->nranks + r];
 	}
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		double n = NSX_MAX(1, (double)f->rank[r].nsteps);
