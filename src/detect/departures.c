@@ -11,7 +11,6 @@
 #include "detect/verdict.h"
 #include "facts/paces.h"
 #include "facts/replay/replay.h"
-#include "facts/slices.h"
 
 /* excess of slow iterations from which they are reported, as a share of the window */
 #define LEAST_SLOW 0.01
@@ -412,64 +411,6 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 
 /* Launches ---------------------------------------------------------------------------*/
 
-/* Proposes uneven launches that no slow iterations or lasting change explain. */
-static int find_slow_launches(struct nsx_detect *d, struct nsx_err *err)
-{
-	struct nsx_findings *l = d->found;
-	struct nsx_row_list slow = {0};
-	double all_ns = 0, usual_ns = 0, excess_ns = 0;
-	const struct nsx_pace *most = NULL;
-	struct nsx_slices slices;
-	struct nsx_paces p;
-	size_t nkinds = 0;
-	int64_t first_ns;
-
-	if (nsx_find_finding(l, NSX_ID_slow_iterations) ||
-	    nsx_find_finding(l, NSX_ID_falling_clocks))
-		return 0;
-	if (find_uneven(d, &p, err))
-		return err->rc;
-	for (size_t k = 0; k < p.n && p.v[k].nslow; k++) {
-		const struct nsx_pace *x = &p.v[k];
-
-		/* from some time on there is more work, or most of the work is in the long ones */
-		if (RECURS * x->nslow >= x->n ||
-		    RECURS * (double)x->excess_ns > (RECURS - 1) * x->all_ns)
-			continue;
-		most = most ?: x;
-		nkinds++;
-		all_ns += x->all_ns;
-		usual_ns += (double)x->nslow * x->usual_ns;
-		excess_ns += (double)x->excess_ns;
-		for (size_t i = 0; i < x->nslow; i++)
-			if (nsx_list_row(d, &slow, x->slow[i], err))
-				return err->rc;
-	}
-	if (slow.n < RECURS || excess_ns < LEAST_SLOW * d->length_ns)
-		return 0;
-	if (nsx_find_slices(d->trace, d->facts->limiting, d->w, d->scratch, &slices, err))
-		return err->rc;
-	if (slices.n)
-		return 0; /* another program prolongs them                   */
-	first_ns = nsx_op_start(&d->trace->ops, most->slow[0]);
-	struct nsx_finding f = {.id = NSX_ID_slow_iterations, .subject = "launches",
-		.device = d->facts->limiting, .confidence = NSX_CONF_MEDIUM, .is_assumed = true,
-		.guess_ns = excess_ns, .weight = all_ns / d->length_ns, 
-		.title = nkinds == 1 ? say_uneven(d, most) :
-			nsx_tell(l, say_launches_of_kinds_take, slow.n, nkinds, nsx_tell_name(l,
-				nsx_kernel_label(&d->facts->kernels,
-						 d->trace->shape_name[most->shape]))),
-		.evidence = {nkinds == 1 ? NULL : say_uneven(d, most)},
-		.recommendation = {nsx_tell(l, say_compare_first_launch_with,
-					    nsx_text_instant(l->arena, first_ns, 5))}};
-
-	nsx_add_evidence(&f, say_all_of_these_priced);
-	nsx_plan_rows(d, &f.remedy, &slow, (struct nsx_change){
-		.verb = NSX_FASTER, .amount = (usual_ns + excess_ns) / usual_ns});
-	nsx_found(l, &f);
-	return 0;
-}
-
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
@@ -566,6 +507,5 @@ int nsx_detect_departures(struct nsx_detect *d, struct nsx_err *err)
 {
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
-	return find_slow(d, err) ?: find_drift(d, err) ?: find_slow_launches(d, err) ?:
-	       find_slow_gpu(d, err);
+	return find_slow(d, err) ?: find_drift(d, err) ?: find_slow_gpu(d, err);
 }

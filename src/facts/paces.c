@@ -12,8 +12,8 @@
 #define NOTABLE 0.001 /* least share of the window that a shape takes         */
 #define APART 1.25 /* least ratio of the shortest slow launch to the longest usual one */
 enum {
-	/* Fewer usual or compared launches are no habit. If 1/3 of them or more are slow, there
-	 * are two kinds of work in turns, unless all are slow from some time on.
+	/* Fewer slow, usual or compared launches are no habit. If 1/3 of them or more are slow,
+	 * there are two kinds of work in turns, unless all are slow from some time on.
 	 */
 	FEWEST = 3,
 	ALIKE = 50, /* numbers of launches may differ by 1/50 */
@@ -65,17 +65,17 @@ static int list_equal_launches(struct pacing *p, uint32_t device, nsx_str *last,
 	return 0;
 }
 
-/* Fills the lengths of a pace; ns: room for them. Owner of the slow launches: a. */
-static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *ns,
-		      struct nsx_arena *a, struct nsx_pace *ret, struct nsx_err *err)
+/* Fills the lengths of a pace; ns: room for them. */
+static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *ns,
+		       struct nsx_pace *ret)
 {
 	double gap = 0;
 	size_t at = x->n, first = 0, middle;
 
 	for (size_t i = 0; i < x->n; i++)
-		ret->all_ns += (double)(ns[i] = nsx_op_ns(o, x->op[i]));
+		ns[i] = nsx_op_ns(o, x->op[i]);
 	nsx_sort(ns, x->n, sizeof(*ns), nsx_cmp_i64);
-	for (size_t i = NSX_MAX(x->n / FEWEST, (size_t)FEWEST); i < x->n; i++) {
+	for (size_t i = NSX_MAX(x->n / FEWEST, (size_t)FEWEST); i + FEWEST <= x->n; i++) {
 		double ratio = (double)ns[i] / (double)NSX_MAX(ns[i - 1], 1);
 
 		if (ratio > gap) {
@@ -89,22 +89,16 @@ static int judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *n
 	middle = at / 2;
 	ret->usual_ns = (double)ns[middle];
 	if (at == x->n)
-		return 0;
+		return;
 	while (first < x->n && nsx_op_ns(o, x->op[first]) < ns[at])
 		first++;
 	if (first != at && (x->n - at) * FEWEST >= x->n)
-		return 0;
-	if (!nsx_new_array(ret->slow, a, x->n - at, "slow launches", err))
-		return err->rc;
+		return;
+	ret->nslow = x->n - at;
 	middle = (at + x->n) / 2;
 	ret->slow_ns = (double)ns[middle];
-	for (size_t i = first; i < x->n; i++)
-		if (nsx_op_ns(o, x->op[i]) >= ns[at]) {
-			ret->slow[ret->nslow++] = x->op[i];
-			nsx_add_to(&ret->excess_ns, nsx_op_ns(o, x->op[i]) -
-							    nsx_to_i64(ret->usual_ns));
-		}
-	return 0;
+	for (size_t i = at; i < x->n; i++)
+		nsx_add_to(&ret->excess_ns, ns[i] - nsx_to_i64(ret->usual_ns));
 }
 
 /* Orders by excess, then by whatever differs, so that equal files give equal orders. */
@@ -136,7 +130,7 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t devi
 		if (!rc) {
 			ret->v[ret->n] = (struct nsx_pace){
 				.device = (uint32_t)key.b, .shape = (uint32_t)(key.a >> 32)};
-			rc = judge_pace(&t->ops, &p.v[i], ns, a, &ret->v[ret->n++], err);
+			judge_pace(&t->ops, &p.v[i], ns, &ret->v[ret->n++]);
 		}
 		free(p.v[i].op);
 	}
@@ -178,7 +172,7 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 
 		v[x->shape].n[side] += (double)x->n;
 		v[x->shape].ns[side] += (double)x->n * x->usual_ns;
-		ret->all_ns += side ? 0 : x->all_ns;
+		ret->all_ns += side ? 0 : (double)x->n * x->usual_ns + (double)x->excess_ns;
 	}
 	for (uint32_t s = 0; s < t->nshapes; s++)
 		if (their_time(&v[s]) > 0) {

@@ -9,9 +9,7 @@ struct nsx_pace {
 	uint32_t device, shape;
 	size_t n, nslow;   /* launches; those apart from the others, far longer */
 	int64_t excess_ns; /* time of these beyond the usual                 */
-	double all_ns;	   /* time of all                                    */
 	double usual_ns, slow_ns; /* medians of the others and of these      */
-	uint32_t *slow;	   /* these, nslow operations, in order of time      */
 };
 struct nsx_paces { /* the greatest excess first                              */
 	struct nsx_pace *v;

@@ -1,1 +1,0 @@
-explain @launches_now_and_then --pass findings --md
