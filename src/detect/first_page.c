@@ -335,10 +335,7 @@ static unsigned categories_of(const struct nsx_finding *f)
 
 static bool has_finding_in(const struct nsx_report *r, unsigned categories)
 {
-	for (size_t i = 0; i < r->found.n; i++)
-		if (categories & categories_of(&r->found.v[i]))
-			return true;
-	return false;
+	return NSX_ANY(i, r->found.n, categories & categories_of(&r->found.v[i]));
 }
 
 /* Whether the lengths of iterations after the warm-up differ little (standard deviation by mean).

@@ -221,10 +221,7 @@ static bool goes_by_index(const struct nsx_kernel_words *x)
 	static const char *const by_index[] = {"gather", "scatter", "embedding",
 					       "index_", "indexing_", "Index"};
 
-	for (size_t i = 0; i < ARRAY_LEN(by_index); i++)
-		if (!strcmp(x->pattern, by_index[i]))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(by_index), !strcmp(x->pattern, by_index[i]));
 }
 
 static const char *advice_for_fused(const struct kernels *k, const char *full)

@@ -336,10 +336,8 @@ static int cmp_parts(const void *a, const void *b)
 
 static bool phases_has_end(const struct nsx_report *r, const char *name)
 {
-	for (size_t i = 0; i < r->found.n; i++)
-		if (r->found.v[i].id == NSX_ID_other_phase && !strcmp(r->found.v[i].subject, name))
-			return true;
-	return false;
+	return NSX_ANY(i, r->found.n, r->found.v[i].id == NSX_ID_other_phase &&
+				      !strcmp(r->found.v[i].subject, name));
 }
 
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,

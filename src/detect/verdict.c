@@ -151,12 +151,9 @@ static bool is_lost(const struct nsx_trace *t)
 {
 	const struct nsx_calls *c = &t->calls;
 
-	for (size_t i = 0; i < c->n; i++)
-		if ((c->cls[i] == NSX_CALL_LAUNCH &&
-		     !(c->flags[i] & NSX_CALL_FAILED)) ||
-		    (c->cls[i] == NSX_CALL_SYNC && nsx_call_ns(c, i) >= WAIT_NS))
-			return true;
-	return false;
+	return NSX_ANY(i, c->n, (c->cls[i] == NSX_CALL_LAUNCH &&
+				!(c->flags[i] & NSX_CALL_FAILED)) ||
+				(c->cls[i] == NSX_CALL_SYNC && nsx_call_ns(c, i) >= WAIT_NS));
 }
 
 /* Judges a trace or a user's window without GPU work, or in which none has a length. */

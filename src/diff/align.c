@@ -50,8 +50,8 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 		 struct nsx_pair *pairs)
 {
 	int64_t most = (int64_t)NSX_MIN(nx + ny, (size_t)NSX_MAX_EDITS);
-	uint32_t *trail = NULL;
-	size_t cap = 0, n = 0;
+	NSX_AT_EXIT(nsx_free_at) uint32_t *trail = NULL;
+	size_t cap = 0;
 
 	for (int64_t d = 0; d <= most; d++) {
 		nsx_grow_or_die(&trail, &cap, slot(d, d) + 1, sizeof(*trail));
@@ -67,13 +67,9 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 			while (i < (int64_t)nx && j >= 0 && j < (int64_t)ny && x[i] == y[j])
 				i++, j++;
 			trail[slot(d, k)] = (uint32_t)i;
-			if (i == (int64_t)nx && j == (int64_t)ny) {
-				n = walk_back(trail, d, (int64_t)nx, (int64_t)ny, pairs);
-				free(trail);
-				return n;
-			}
+			if (i == (int64_t)nx && j == (int64_t)ny)
+				return walk_back(trail, d, (int64_t)nx, (int64_t)ny, pairs);
 		}
 	}
-	free(trail);
 	return 0;
 }

@@ -283,7 +283,7 @@ int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths
 		     struct nsx_err *err)
 {
 	char now[NSX_UTC_SIZE];
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_baseline old = {0}, b = {.set_at = now, .why = o->why ? o->why : ""};
 	struct run *runs = nsx_arena_get(a, (n + 1) * sizeof(*runs));
 	int rc = check_use(o, a, &old, err);
@@ -303,6 +303,5 @@ int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths
 		rc = write_folder(o, paths, runs, &b, a, err);
 	for (size_t i = 0; i < n; i++)
 		nsx_digests_free(runs[i].v, runs[i].n);
-	nsx_arena_free(a);
 	return rc;
 }

@@ -256,7 +256,7 @@ static void deal_to_front(int64_t *v, size_t k, size_t n, uint64_t *state)
 
 double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct drawn x, y;
 	size_t as_far = 0, n;
 	int64_t *v;
@@ -273,6 +273,5 @@ double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed)
 		deal_to_front(v, x.n, n, &seed);
 		as_far += apart(v, x.n, n) >= seen;
 	}
-	nsx_arena_free(scratch);
 	return (double)(as_far + 1) / (NSX_DRAWS + 1);
 }

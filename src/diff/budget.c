@@ -96,7 +96,7 @@ static int cmp_split_rows(const void *a, const void *b)
 static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 				struct nsx_arena *a, struct part **ret)
 {
-	struct part *v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct part *v = NULL;
 	size_t n = 0, cap = 0, kept = 0;
 
 	for (unsigned i = 0; i < 2; i++)
@@ -121,7 +121,6 @@ static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum ns
 				(*ret)[kept].sums.ns[s] += v[i].sums.ns[s];
 		kept++;
 	}
-	free(v);
 	return kept;
 }
 
@@ -452,7 +451,7 @@ static void test_rows(const struct nsx_diff *d, uint32_t lane, const struct by_r
 
 struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct scale s = scale_of(d, lane);
 	struct nsx_budget ret = {.rho = 1};
 	const struct by_row uses[] = {group_by_row(d, 0, lane, a), group_by_row(d, 1, lane, a)};
@@ -467,6 +466,5 @@ struct nsx_budget nsx_budget_build(struct nsx_diff *d, uint32_t lane)
 		ret.no_rho = nsx_no_kernels;
 	fill_rows(d, &s, v, n, a, &ret);
 	test_rows(d, lane, uses, a, &ret);
-	nsx_arena_free(a);
 	return ret;
 }

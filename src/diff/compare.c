@@ -157,10 +157,7 @@ static const char *say_share(struct nsx_diff *d, double share)
 /* Whether a capture of a side has graphs recorded as a whole. */
 static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 {
-	for (size_t i = 0; i < d->nsides[side]; i++)
-		if (d->sides[side][i]->hides_kernels)
-			return true;
-	return false;
+	return NSX_ANY(i, d->nsides[side], d->sides[side][i]->hides_kernels);
 }
 
 /* Finds the least share of a side's launches that left GPU work. NaN if some capture of the side

@@ -7,10 +7,7 @@
 
 static bool any_digest(const struct nsx_captures *c)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (nsx_side_is_digest(c->v[i]))
-			return true;
-	return false;
+	return NSX_ANY(i, c->n, nsx_side_is_digest(c->v[i]));
 }
 
 struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
@@ -149,7 +146,7 @@ enum { MOST_PAIRED = 64 }; /* most lanes that are paired, because all are compar
 static void pair_lanes(const struct nsx_kernels *kernels, const struct nsx_seen *like,
 		       const uint32_t *number, struct nsx_seen *seen)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	double *n[MOST_PAIRED];
 
 	for (size_t l = 0; l < seen->nlanes; l++)
@@ -174,7 +171,6 @@ static void pair_lanes(const struct nsx_kernels *kernels, const struct nsx_seen 
 		n[l] = n[best];
 		n[best] = was_n;
 	}
-	nsx_arena_free(a);
 }
 
 /* Pairs the GPUs of all captures with those of the first. */
@@ -445,10 +441,7 @@ static bool is_of_gpu(const struct nsx_diff *d)
 /* Whether all captures are parts of one run, and so of the same code. */
 static bool is_one_run(const struct nsx_diff *d)
 {
-	for (size_t i = 0; i < d->nall; i++)
-		if (!nsx_side_is_of_run(d->all[i], d->all[0]))
-			return false;
-	return true;
+	return !NSX_ANY(i, d->nall, !nsx_side_is_of_run(d->all[i], d->all[0]));
 }
 
 /* Judges the typical unit or the whole run. */

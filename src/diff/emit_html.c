@@ -167,7 +167,7 @@ int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err 
 	const struct nsx_diff *d = ((const struct nsx_diff_output *)f->subject)
 					   ->diff;
 	struct nsx_buf pictures = {0}, markdown;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	uint32_t *lanes;
 	size_t n = nsx_diff_lanes(d, MOST_LANES, a, &lanes);
 
@@ -182,6 +182,5 @@ int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err 
 					  "not drawn.</p>\n", d->nlanes - n);
 	nsx_diff_md(d, NSX_DIFF_PAGE, &markdown);
 	nsx_html_document("Before and after", &pictures, &markdown, out);
-	nsx_arena_free(a);
 	return nsx_stopped(err);
 }

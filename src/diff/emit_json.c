@@ -109,7 +109,7 @@ static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d, unsigned
 
 static void emit_json_add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	nsx_jsonw_array(w, "gpus");
 	for (uint32_t l = 0; l < d->nlanes; l++) {
@@ -132,7 +132,6 @@ static void emit_json_add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	nsx_arena_free(a);
 }
 
 /* Adds a side's whole time and its parts, which add up to it. */

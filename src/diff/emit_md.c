@@ -300,10 +300,8 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 /* Whether changes by overlap are large enough for a column. */
 static bool any_overlap(const struct nsx_budget *x, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (llabs(x->kernels[i].overlap_ns) >= llabs(x->kernels[i].d.delta_ns) / 10 + 1)
-			return true;
-	return false;
+	return NSX_ANY(i, n,
+		       llabs(x->kernels[i].overlap_ns) >= llabs(x->kernels[i].d.delta_ns) / 10 + 1);
 }
 
 /* Adds a row. overlaps: overlap has its own column; otherwise it is part of `own`. */

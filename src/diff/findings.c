@@ -112,10 +112,7 @@ static struct nsx_cause_row explain(const struct nsx_diff *d, const struct nsx_b
 
 bool nsx_is_comparable(const struct nsx_diff *d)
 {
-	for (size_t i = 0; i < d->nchecks; i++)
-		if (d->checks[i].status == NSX_CHECK_FAIL)
-			return false;
-	return true;
+	return !NSX_ANY(i, d->nchecks, d->checks[i].status == NSX_CHECK_FAIL);
 }
 
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,

@@ -12,7 +12,7 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 		.json = {"diff.json", nsx_diff_write_json, .subject = o},
 		.tables = o->tables.t, .ntables = NSX_NDT,
 		.all_rows = o->all_rows};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char **inputs = nsx_arena_get(a, d->nall * sizeof(*inputs));
 	int rc;
 
@@ -22,6 +22,5 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			   (struct nsx_folder){.dir = dir, .inputs = inputs,
 					       .ninputs = d->nall, .threads = threads},
 			   err);
-	nsx_arena_free(a);
 	return rc;
 }

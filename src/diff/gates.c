@@ -405,7 +405,7 @@ static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, cons
 {
 	const struct nsx_step *c = lane == NSX_NONE ? &d->job : &d->lanes[lane].change;
 	struct nsx_gate_row ret = begin_row(g, expr);
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct measured m = g->metric == NSX_METRIC_STEP	   ? measure_step(c) :
 			    g->metric == NSX_METRIC_MEAN ? gates_measure_mean(c) :
 						     measure_figure(d, lane, g, a);
@@ -413,7 +413,6 @@ static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, cons
 	decide(d, g, &m, &ret);
 	if (lane != NSX_NONE && d->nlanes > 1)
 		ret.subject = nsx_lane_name(d, lane, d->arena);
-	nsx_arena_free(a);
 	return ret;
 }
 

@@ -580,10 +580,9 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 static bool is_unremarkable(const struct nsx_diff *d, const struct nsx_budget *x,
 		       double most_ns, struct nsx_arena *a)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	bool cancels = add_cancelling(&b, "", d, x, a);
 
-	nsx_buf_done(&b);
 	return d->verdict == NSX_V_NEUTRAL && !cancels &&
 	       most_ns < NSX_NOISE * (double)x->total.before_ns;
 }

@@ -80,17 +80,14 @@ static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret, struct ns
 {
 	const struct nsx_trace *t = s->t;
 	uint32_t around = nsx_range_around(&s->f->nvtx, r);
-	struct nsx_buf b = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (around != NSX_NONE) {
 		nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[around]));
 		nsx_buf_adds(&b, " > ");
 	}
 	nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[r]));
-	rc = nsx_number_detail(s, b.p ? b.p : "", b.n, ret, err);
-	nsx_buf_done(&b);
-	return rc;
+	return nsx_number_detail(s, b.p ? b.p : "", b.n, ret, err);
 }
 
 /* Numbers the path of each range that launched something; each name is masked once. A
@@ -383,7 +380,7 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 {
 	const struct nsx_trace *t = r->trace;
 	struct nsx_facts *f = r->facts;
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_sweep s = {.t = t, .f = f, .side = side};
 	uint32_t none;
 	bool failed;
@@ -399,7 +396,6 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 		 nsx_side_describe(side, r, err);
 	nsx_strings_free(s.texts);
 	nsx_groups_done(&s.numbers);
-	nsx_arena_free(scratch);
 	return failed ? err->rc : 0;
 }
 
@@ -461,14 +457,11 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 
 bool nsx_side_is_digest(const char *text)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_side side;
-	bool is;
 
 	parse_spec(text, a, &side);
-	is = nsx_digest_is(side.path);
-	nsx_arena_free(a);
-	return is;
+	return nsx_digest_is(side.path);
 }
 
 bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)

@@ -292,7 +292,7 @@ static int fail_rank(const char *path, int64_t rank,
 		     struct nsx_digest *const *v, size_t n, struct nsx_err *err)
 {
 	enum { SHOWN = 16 };
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	size_t known = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -303,7 +303,6 @@ static int fail_rank(const char *path, int64_t rank,
 		 known ? "it holds rank " :
 			 "it does not tell ranks; 'nsys-explain digest --rank' can say which rank "
 			 "a trace is", known ? b.p : "", known > SHOWN ? ", ..." : "");
-	nsx_buf_done(&b);
 	return err->rc;
 }
 

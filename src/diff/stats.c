@@ -220,7 +220,7 @@ NSX_ORDER(cmp_parts, struct part, DOWN(rest), UP(at));
 
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total, int64_t *ret)
 {
-	struct part *parts;
+	NSX_AT_EXIT(nsx_free_at) struct part *parts = NULL;
 	nsx_wide missing = total;
 
 	if (!n)
@@ -244,5 +244,4 @@ void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total, int
 				most = i;
 		ret[most] += (int64_t)missing;
 	}
-	free(parts);
 }

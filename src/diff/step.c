@@ -368,7 +368,7 @@ static void step_measure_mean(const struct nsx_diff_opts *o, const struct nsx_sa
 
 struct nsx_step nsx_step_measure(const struct nsx_diff *d, uint32_t lane)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_diff_opts *o = d->opts;
 	const struct nsx_noise *noise = &o->noise.of[NSX_METRIC_STEP];
 	struct nsx_step ret = {.noise = NSX_MAX(NSX_NOISE, noise->rel), .floor_ns = noise->abs};
@@ -395,6 +395,5 @@ struct nsx_step nsx_step_measure(const struct nsx_diff *d, uint32_t lane)
 	if (ret.side[0].median_ns > 0)
 		measure_steady(d, lane, a, &ret);
 	step_judge(&ret, o->alpha, d->arena);
-	nsx_arena_free(a);
 	return ret;
 }

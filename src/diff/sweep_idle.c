@@ -194,7 +194,7 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		   struct nsx_seen *view, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct comm *c = nsx_arena_get(a, view->nlanes * sizeof(*c) + 1);
 	int rc = 0;
 
@@ -202,6 +202,5 @@ int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
 		c[i] = list_comm(s->t, &s->t->device[devices[i]], &view->lanes[i], a);
 	for (size_t i = 0; !rc && i < view->nlanes; i++)
 		rc = split_lane(s, c, view, i, devices[i], a, err);
-	nsx_arena_free(a);
 	return rc;
 }

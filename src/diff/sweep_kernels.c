@@ -108,8 +108,8 @@ static void sweep_kernels_forget(struct sweep *s)
 static void close_unit(struct sweep *s, uint32_t unit)
 {
 	size_t n = s->nlisted;
-	nsx_wide *share = nsx_alloc(n, sizeof(*share));
-	int64_t *ns = nsx_alloc(n, sizeof(*ns));
+	NSX_AT_EXIT(nsx_free_at) nsx_wide *share = nsx_alloc(n, sizeof(*share));
+	NSX_AT_EXIT(nsx_free_at) int64_t *ns = nsx_alloc(n, sizeof(*ns));
 
 	nsx_sort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
 	for (size_t i = 0; i < n; i++)
@@ -124,8 +124,6 @@ static void close_unit(struct sweep *s, uint32_t unit)
 				unit, s->listed[i], x->launches, ns[i], x->own_ns});
 	}
 	sweep_kernels_forget(s);
-	free(share);
-	free(ns);
 }
 
 static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
@@ -220,7 +218,7 @@ static void order_kernels(const struct nsx_sweep *in, const struct nsx_device *d
 {
 	const struct nsx_trace *t = in->t;
 	const struct nsx_unit *unit = median_unit(lane);
-	struct placed *v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct placed *v = NULL;
 	size_t n = 0, cap = 0;
 
 	for (size_t op = d->ops_at; op < d->ops_at + d->nops; op++) {
@@ -241,7 +239,6 @@ static void order_kernels(const struct nsx_sweep *in, const struct nsx_device *d
 			v[i].kernel,
 			nsx_op_start(&t->ops, v[i].op) - unit->start_ns,
 			nsx_op_ns(&t->ops, v[i].op)};
-	free(v);
 }
 
 /* Counts all launches, and launches of communication kernels, by unit. */
@@ -275,7 +272,7 @@ static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
 			       uint32_t (*key)(const struct nsx_sweep *in, size_t op),
 			       struct nsx_kernel_use **ret, size_t *ret_n, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct sweep *s = nsx_arena_get(a, sizeof(*s));
 	int rc;
 
@@ -288,7 +285,6 @@ static int sweep_kernels_sweep(const struct nsx_sweep *in, uint32_t device,
 	rc = sweep_units(s, &in->t->device[device], err);
 	*ret = s->uses;
 	*ret_n = s->nuses;
-	nsx_arena_free(a);
 	return rc;
 }
 
@@ -296,7 +292,7 @@ static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 			struct nsx_lane *lane, struct nsx_err *err)
 {
 	struct nsx_split_uses split = {0};
-	struct nsx_kernel_use *uses;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_kernel_use *uses = NULL;
 	size_t n;
 	int rc = sweep_kernels_sweep(in, device, lane, in->side->ndetails, sweep_kernels_range_of,
 				     &uses, &n, err);
@@ -304,7 +300,6 @@ static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
 	for (size_t i = 0; i < n; i++)
 		nsx_add_split(&split, 0, uses[i].kernel, uses[i].ns);
 	lane->split[NSX_SPLIT_RANGES] = nsx_keep_split(&split, in->side->arena);
-	free(uses);
 	return rc;
 }
 

@@ -400,7 +400,7 @@ static int cmp_placed(const void *a, const void *b)
 
 static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_table *t)
 {
-	struct placed *v;
+	NSX_AT_EXIT(nsx_free_at) struct placed *v = NULL;
 	size_t n = 0;
 
 	for (size_t l = 0; l < d->nlanes; l++)
@@ -415,7 +415,6 @@ static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_
 	nsx_table_expect(t, n, max_rows);
 	for (size_t i = 0; i < n; i++)
 		tables_add_kernel_row(d, &d->lanes[v[i].lane], v[i].k, t);
-	free(v);
 }
 
 int nsx_diff_tabulate(struct nsx_diff *d, size_t max_rows, struct nsx_diff_tables *ret,

@@ -415,7 +415,7 @@ static void add_padded(struct nsx_buf *b, const char *s, size_t width)
 static void totals_add_row(struct nsx_buf *b, const char *const columns[4], const char *note)
 {
 	static const size_t widths[] = {15, 10, 10, 11};
-	struct nsx_buf row = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf row = {0};
 
 	for (unsigned i = 0; i < ARRAY_LEN(widths); i++)
 		add_padded(&row, columns[i], widths[i]);
@@ -423,7 +423,6 @@ static void totals_add_row(struct nsx_buf *b, const char *const columns[4], cons
 	while (row.n && row.p[row.n - 1] == ' ')
 		row.p[--row.n] = '\0';
 	nsx_buf_printf(b, "%s\n", row.p);
-	nsx_buf_done(&row);
 }
 
 static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,

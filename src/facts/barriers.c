@@ -547,7 +547,7 @@ static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
 int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
 	int rc = prepare_job(&job, threads, a, err) ?:
 		 nsx_par(threads, t->nprocesses, find_process_barriers, &job, err) ?:
@@ -559,6 +559,5 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 	}
 	for (uint32_t d = 0; job.device_sum && d < t->ndevices; d++)
 		nsx_arena_drop(f->device_arena[d], job.device_sum[d]);
-	nsx_arena_free(a);
 	return rc;
 }

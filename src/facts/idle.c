@@ -429,7 +429,7 @@ static int idle_fill_device(struct sweep *s, uint32_t device, uint32_t **ret_abo
 static int sweep_device_share(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits,
 			  .mpi = &job->mpi, .err = err};
 	int rc = 0;
@@ -445,7 +445,6 @@ static int sweep_device_share(void *ctx, size_t task, struct nsx_err *err)
 		charge_barriers(job->f, job->t, idle);
 		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?: nsx_stopped(err);
 	}
-	nsx_arena_free(a);
 	return rc;
 }
 
@@ -467,8 +466,7 @@ static int make_range_path(const struct nsx_facts *f, const struct nsx_trace *t,
 			   const uint32_t *root, uint32_t r, nsx_str *ret, struct nsx_err *err)
 {
 	uint32_t parent = nsx_range_around(&f->nvtx, r);
-	struct nsx_buf b = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (parent != NSX_NONE && parent != root[r]) {
 		add_range_name(&b, t, root[r]);
@@ -479,9 +477,7 @@ static int make_range_path(const struct nsx_facts *f, const struct nsx_trace *t,
 		nsx_buf_adds(&b, " > ");
 	}
 	add_range_name(&b, t, r);
-	rc = nsx_strings_add(f->strings, b.p ? b.p : "", b.n, ret, err);
-	nsx_buf_done(&b);
-	return rc;
+	return nsx_strings_add(f->strings, b.p ? b.p : "", b.n, ret, err);
 }
 
 /* Replaces ranges charged with host code by their paths. root, paths: by range; a path is 0
@@ -535,7 +531,7 @@ static int idle_list_mpi(const struct nsx_trace *t, struct mpi_calls *x, struct 
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	uint32_t *root;
 	nsx_str *paths;
 	struct job job = {.f = f, .t = t, .ntasks = NSX_MIN(t->ndevices, 32u)};
@@ -551,6 +547,5 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 	for (uint32_t d = 0; job.about && d < t->ndevices; d++)
 		free(job.about[d]);
 	free(job.mpi.v);
-	nsx_arena_free(a);
 	return rc;
 }

@@ -336,7 +336,7 @@ static int distinguish_kernels(const struct dealt *d, const uint32_t *alike, siz
 			       struct words *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->k->trace;
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct reading r = {.full = NULL};
 	struct member *v;
 	size_t ntold = 0, at = 0;
@@ -357,7 +357,6 @@ static int distinguish_kernels(const struct dealt *d, const uint32_t *alike, siz
 	}
 	free_reading(&r);
 	nsx_groups_done(&w->numbers);
-	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -382,7 +381,7 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 	const struct nsx_kernel_names *k = d->k;
 	size_t from = piece * PIECE, end = NSX_MIN(from + PIECE, k->n);
 	struct reading r = {.full = NULL};
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	for (size_t i = from; i < end; i++) {
 		const struct nsx_kernel_name *x = &k->v[i];
@@ -399,7 +398,6 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 		d->label[i] = nsx_hash(b.p, b.n);
 	}
 	free_reading(&r);
-	nsx_buf_done(&b);
 	return nsx_stopped(err);
 }
 
@@ -572,7 +570,7 @@ int nsx_kernel_full_names(const struct nsx_kernel_names *k, struct nsx_arena *a,
 int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
 			   struct nsx_arena *a, struct nsx_kernel_names *ret, struct nsx_err *err)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct dealt d = {.k = ret, .threads = threads};
 	int rc;
 
@@ -583,14 +581,12 @@ int nsx_kernel_names_build(const struct nsx_trace *t, unsigned threads,
 	rc = kernel_label_list_kernels(ret, a, err) ?:
 	     nsx_kernel_full_names(ret, scratch, &d.name, err);
 	d.npieces = (ret->n + PIECE - 1) / PIECE;
-	rc = rc ?: nsx_new_arrays(scratch, d.npieces, "kernel names", err,
+	return rc ?: nsx_new_arrays(scratch, d.npieces, "kernel names", err,
 				  d.arenas) ?:
 	     kernel_label_read_all(&d, a, err) ?:
 	     nsx_new_arrays(scratch, ret->n + 2, "kernel names", err, d.label,
 			    d.order, d.at) ?:
 	     make_labels_unique(&d, a, err);
-	nsx_arena_free(scratch);
-	return rc;
 }
 
 void nsx_kernel_names_done(struct nsx_kernel_names *k)
@@ -646,7 +642,7 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	bool is_told = k->told[x - k->v].word[0];
 	const char *label = is_told ? find_made_label(k->labels, name) : x->words->label;
 	struct reading r; /* not zeroed, because it is large and mostly unused */
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	if (label)
 		return label;
@@ -654,7 +650,5 @@ const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name)
 	memset(r.text, 0, sizeof(r.text));
 	add_label(k, (size_t)(x - k->v), name, &r, &b);
 	free_reading(&r);
-	label = keep_label(k->labels, name, b.p);
-	nsx_buf_done(&b);
-	return label;
+	return keep_label(k->labels, name, b.p);
 }

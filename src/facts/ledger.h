@@ -59,7 +59,7 @@ bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		     const struct nsx_booked *what, struct nsx_arena *a,
 		     struct nsx_ledger *ret, struct nsx_err *err) NSX_CHECKED;
-/* What a ledger has beyond `each` times the ledger `usual`. */
+/* The part of a ledger beyond `each` times the ledger `usual`. */
 struct nsx_ledger_excess {
 	struct nsx_account row; /* the account whose time exceeds the usual time most; ns: that
 				   excess, 0 if there is none                                */

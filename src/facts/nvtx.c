@@ -45,7 +45,7 @@ static void sweep_range_stacks(const struct nsx_trace *t, const uint32_t *order,
 static int find_nesting(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
 			struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_nvtx *x = &t->nvtx;
 	uint32_t *at, *order; /* push/pop ranges sorted by domain, and where each domain begins */
 	struct latest *latest;
@@ -59,7 +59,6 @@ static int find_nesting(const struct nsx_trace *t, uint32_t *parent, uint8_t *ne
 							NSX_NONE);
 		sweep_range_stacks(t, order, at[t->ndomains], latest, parent, nested);
 	}
-	nsx_arena_free(a);
 	return rc;
 }
 

@@ -165,10 +165,9 @@ static int profiler_read_rows(const struct nsx_trace *t, struct rows *p, struct 
 			       start_ns, end_ns, global_tid, name);
 
 	if (!rc) {
-		struct nsx_arena *scratch = nsx_arena_new();
+		NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 
 		rc = profiler_resolve(t->schema, p, scratch, err);
-		nsx_arena_free(scratch);
 	}
 	return rc ? rc : add_cupti_overheads(t, p, err);
 }

@@ -93,12 +93,11 @@ static void find_zeros(struct nsx_fleet *f, double *v)
 
 int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	int rc = list_clocks(f, nsx_arena_get(a, f->nhosts * sizeof(uint32_t)), err);
 
 	if (!rc)
 		find_zeros(f, nsx_arena_get(a, f->nranks * sizeof(double)));
-	nsx_arena_free(a);
 	return rc;
 }
 

@@ -111,7 +111,8 @@ static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
 
 static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err *err)
 {
-	uint32_t *noted = nsx_try_alloc(c->n, sizeof(*noted), "members", err);
+	NSX_AT_EXIT(nsx_free_at) uint32_t *noted =
+		nsx_try_alloc(c->n, sizeof(*noted), "members", err);
 	int rc = noted ? 0 : err->rc;
 
 	for (size_t k = c->first; k < c->end && !rc; k++) {
@@ -125,7 +126,6 @@ static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c, struct nsx_err 
 				rc = note_difference(f, c, &c->m[i], k, want, err);
 		}
 	}
-	free(noted);
 	return rc;
 }
 

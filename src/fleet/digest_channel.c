@@ -5,13 +5,12 @@
 static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
 		   struct nsx_blob *ret, struct nsx_err *err)
 {
-	struct nsx_buf out = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf out = {0};
 	int rc = nsx_squeeze(b->p ? b->p : "", b->n, &out, err);
 
 	if (!rc)
 		*ret = (struct nsx_blob){nsx_arena_strndup(a, out.p, out.n),
 					 out.n};
-	nsx_buf_done(&out);
 	return rc;
 }
 
@@ -74,7 +73,7 @@ static int fail_column(struct nsx_err *err)
 static int unpack(const struct nsx_blob *b, size_t n, bool is_bytes, int64_t *ret,
 		  struct nsx_err *err)
 {
-	struct nsx_buf raw = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf raw = {0};
 	struct nsx_bytes left = {0};
 	int rc = nsx_expand(b->p, b->n, is_bytes ? n : n * 10, &raw, err);
 
@@ -87,7 +86,6 @@ static int unpack(const struct nsx_blob *b, size_t n, bool is_bytes, int64_t *re
 			rc = fail_column(err);
 	if (!rc && left.p != left.end)
 		rc = fail_column(err);
-	nsx_buf_done(&raw);
 	return rc;
 }
 

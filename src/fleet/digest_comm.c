@@ -337,8 +337,8 @@ static int cmp_event(const void *a, const void *b)
 static int code_ops(const struct event *v, struct nsx_dchannel *c, int64_t *code,
 		    struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
-	struct nsx_dop *ops = NULL;
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
+	NSX_AT_EXIT(nsx_free_at) struct nsx_dop *ops = NULL;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->n && !rc; i++) {
@@ -360,8 +360,6 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c, int64_t *code
 		c->ops[k] = (struct nsx_dop){
 			.name = nsx_arena_strdup(a, ops[k].name),
 			.bytes = ops[k].bytes};
-	nsx_groups_done(&g);
-	free(ops);
 	return rc;
 }
 

@@ -447,16 +447,12 @@ static void digest_file_describe(unsigned table, struct nsx_buf *create, struct 
 
 static int make_table(struct nsx_digest_writer *w, unsigned table, struct nsx_err *err)
 {
-	struct nsx_buf create = {0}, insert = {0};
-	int rc;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf create = {0}, insert = {0};
 
 	digest_file_describe(table, &create, &insert);
-	rc = nsx_db_exec(w->db, create.p, err) ||
+	return nsx_db_exec(w->db, create.p, err) ||
 	     nsx_db_prepare(w->db, insert.p, &w->insert[table], err) ?
 	     err->rc : 0;
-	nsx_buf_done(&create);
-	nsx_buf_done(&insert);
-	return rc;
 }
 
 int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)

@@ -183,9 +183,9 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 				struct nsx_digest *d, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &m->f->idle[x->device];
-	struct nsx_groups g = {0};
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
 	size_t at = 0;
-	struct nsx_didle *v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_didle *v = NULL;
 	int rc = 0;
 
 	for (size_t i = 0; i < idle->n && !rc; i++) {
@@ -210,8 +210,6 @@ static int digest_make_sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 		d->idle[i] = v[i];
 		d->idle[i].detail = cut_name(v[i].detail, d->arena);
 	}
-	nsx_groups_done(&g);
-	free(v);
 	return rc;
 }
 
@@ -283,7 +281,7 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_trace *t = m->t;
 	const struct nsx_device *dev = &t->device[x->device];
 	struct kernels k = {0};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	size_t at = 0;
 	int rc = nsx_new_array(k.family, a, dev->nops, "kernels", err) ? 0 : err->rc;
 
@@ -311,7 +309,6 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? k.g.n : NSX_MIN(k.g.n, MOST_FAMILIES);
 	nsx_groups_done(&k.g);
 	free(k.v);
-	nsx_arena_free(a);
 	return rc;
 }
 

@@ -37,10 +37,7 @@ NSX_ORDER(cmp_class, struct class, UP(k->kind), UP(k->size), UP(engine));
 
 bool nsx_has_engine(const struct nsx_digest *d)
 {
-	for (size_t i = 0; i < d->nkinds; i++)
-		if (d->kinds[i].kind != NSX_STEP_TRAINING)
-			return true;
-	return false;
+	return NSX_ANY(i, d->nkinds, d->kinds[i].kind != NSX_STEP_TRAINING);
 }
 
 static uint32_t engine_root(uint32_t *of, uint32_t r)

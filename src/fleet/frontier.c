@@ -156,7 +156,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 		       struct nsx_err *err)
 {
 	struct frontier x = {.f = f, .t = t};
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_fcomm *c = cutter_of(f);
 	struct nsx_walk w;
 	int rc = 0;
@@ -177,6 +177,5 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_table *t, int64_t *
 	nsx_table_sort(t, F_STAGE, F_RANK);
 	*ret_elsewhere_ns = x.elsewhere_ns;
 	nsx_groups_done(&x.groups);
-	nsx_arena_free(a);
 	return rc;
 }

@@ -39,13 +39,12 @@ static int input_add_files(struct nsx_fleet_inputs *in, const char *path, bool r
 	if (!d)
 		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", path, strerror(errno));
 	while (!rc && (e = readdir(d))) {
-		struct nsx_buf b = {0};
+		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 		if (!is_input(e->d_name, reports))
 			continue;
 		nsx_buf_printf(&b, "%s/%s", path, e->d_name);
 		rc = input_add(in, b.p, err);
-		nsx_buf_done(&b);
 	}
 	closedir(d);
 	return rc;

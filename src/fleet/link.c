@@ -219,10 +219,8 @@ static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, c
 	if (!f->has_stages || nsx_is_of_pairs(c->m->c) ||
 	    nsx_op_at(c, c->first + (c->end - c->first) / 2)->bytes >= 0)
 		return false;
-	for (uint32_t i = 0; i < x->ncomms; i++)
-		if (f->stage[f->comm[x->comm[i]].m->rank] == stage && !is_slow[i])
-			return false;
-	return true;
+	return !NSX_ANY(i, x->ncomms,
+			f->stage[f->comm[x->comm[i]].m->rank] == stage && !is_slow[i]);
 }
 
 /* Compares links, and lists the slow ones. Returns how many. */

@@ -208,7 +208,7 @@ static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel)
 static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
-	struct nsx_groups streams = {0};
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups streams = {0};
 	int *votes = NULL, *vote, rc = 0;
 
 	for (uint32_t r = 0; r < f->nranks && !rc; r++)
@@ -236,7 +236,6 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 				x->v[x->n++] = x->v[i];
 		}
 	}
-	nsx_groups_done(&streams);
 	free(votes);
 	return rc;
 }
@@ -468,11 +467,8 @@ static int split_channels(struct pairs *p, uint32_t r, struct nsx_err *err)
 /* Whether some calls may also wait for other ranks. */
 static bool waits_for_several(const struct nsx_dchannel *c)
 {
-	for (size_t i = 0; i < c->nops; i++)
-		if (!strncasecmp(c->ops[i].name, "MPI_Wait", 8) ||
-		    !strcasecmp(c->ops[i].name, NSX_SENDRECV_OF_TWO))
-			return true;
-	return false;
+	return NSX_ANY(i, c->nops, !strncasecmp(c->ops[i].name, "MPI_Wait", 8) ||
+				   !strcasecmp(c->ops[i].name, NSX_SENDRECV_OF_TWO));
 }
 
 /* Turns a channel into an operation of two ranks: its n-th message is the n-th that the partner

@@ -73,7 +73,7 @@ static void report_html_draw(struct nsx_buf *b, const struct map *m)
 
 static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct map m = {.f = f, .rank = nsx_latest_ranks(f, a),
 			.nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS)};
 
@@ -94,7 +94,6 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 			  "1 %% of a step on, full from 20 %% on.%s</p>\n", f->nsteps,
 		       m.nrows < f->nranks ? " Of all ranks those of the greatest excess are "
 					     "drawn." : "");
-	nsx_arena_free(a);
 }
 
 int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)

@@ -206,7 +206,7 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_cell *row = r->t[NSX_FT_SHARED].cells;
-	struct nsx_buf how = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf how = {0};
 	bool several = r->f->nranks > 1;
 
 	if (!r->t[NSX_FT_SHARED].nrows)
@@ -223,7 +223,6 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 			  "rank %lld.\n", row[H_TITLE].u.s, how.n ? " (" : "", how.p ?: "",
 		       how.n ? ")" : "", (long long)(r->n && r->v[0].n ?
 			       r->f->rank[r->v[0].ranks[0]].number : row[H_WORST].u.i));
-	nsx_buf_done(&how);
 }
 
 static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
@@ -264,14 +263,13 @@ static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
 
 void nsx_freport_page(const struct nsx_freport *r, bool is_md, struct nsx_buf *b)
 {
-	struct nsx_buf md = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf md = {0};
 
 	add_page(r, &md);
 	if (is_md)
 		nsx_buf_printf(b, "# %s", md.p);
 	else
 		nsx_md_add_plain(b, md.p);
-	nsx_buf_done(&md);
 }
 
 /* Sections -----------------------------------------------------------------------------*/
@@ -529,10 +527,9 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b)
 
 int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_freport_text(f->subject, &b);
 	(void)fwrite(b.p, 1, b.n, out);
-	nsx_buf_done(&b);
 	return 0;
 }

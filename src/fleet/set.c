@@ -144,8 +144,9 @@ NSX_ORDER(cmp_placed, struct placed, UP(hash == 0), UP(hash), UP(trace));
 /* Lists hosts by hash. A trace without a host hash is a host of its own, after the others. */
 static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
-	struct placed *v = nsx_try_alloc(f->nranks, sizeof(*v), "hosts", err);
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
+	NSX_AT_EXIT(nsx_free_at) struct placed *v =
+		nsx_try_alloc(f->nranks, sizeof(*v), "hosts", err);
 	int rc = v && nsx_new_array(f->host, f->arena, f->nranks, "hosts", err) ? 0 : err->rc;
 
 	for (uint32_t i = 0; i < f->nranks && !rc; i++) {
@@ -164,8 +165,6 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 			f->nhosts++;
 		}
 	}
-	nsx_groups_done(&g);
-	free(v);
 	return rc;
 }
 
@@ -233,7 +232,7 @@ NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
 bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct named *v;
 	size_t n = 0, most = 0;
 	bool has_common = f->nranks < 2;
@@ -249,7 +248,6 @@ bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
 	nsx_sort(v, n, sizeof(*v), cmp_named);
 	for (size_t i = 1; i < n; i++)
 		has_common |= v[i].rank != v[i - 1].rank && !strcmp(v[i].name, v[i - 1].name);
-	nsx_arena_free(a);
 	return !has_common;
 }
 

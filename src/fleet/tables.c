@@ -249,7 +249,7 @@ static const char *class_of(const struct op_sum *s, double eps_ns, bool may_lack
 
 static int64_t count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	bool *is_seen = nsx_arena_get(a, f->nhosts);
 	int64_t n = 0;
 
@@ -259,7 +259,6 @@ static int64_t count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 		n += !*x;
 		*x = true;
 	}
-	nsx_arena_free(a);
 	return n;
 }
 
@@ -298,8 +297,8 @@ enum { LEAST_BYTES = 64 << 10 };
 /* Compares each transfer with the best of the communicators that do the same. */
 static int compare_links(struct nsx_freport *r, struct nsx_table *t, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
-	double *best = NULL;
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
+	NSX_AT_EXIT(nsx_free_at) double *best = NULL;
 	int rc = 0;
 
 	for (unsigned pass = 0; pass < 2; pass++)
@@ -323,8 +322,6 @@ static int compare_links(struct nsx_freport *r, struct nsx_table *t, struct nsx_
 			if (bytes >= LEAST_BYTES && us > 0)
 				row[C_GBPS] = nsx_real((double)bytes / us / 1e3);
 		}
-	nsx_groups_done(&g);
-	free(best);
 	return rc;
 }
 
@@ -336,7 +333,7 @@ enum { MOST_OPS = 64 }; /* per communicator; further ones are not shown */
 static void fill_comm(struct nsx_freport *r, uint32_t comm, struct waits *waits, struct nsx_table *t)
 {
 	const struct nsx_fcomm *c = &r->f->comm[comm];
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
 	struct nsx_walk w = nsx_walk_over(r->f, c, c->first + !c->is_of_one, c->end, a);
 	int64_t *scratch = nsx_arena_get(a, c->n * sizeof(*scratch));
@@ -362,7 +359,6 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct waits *waits,
 	for (size_t i = 0; i < n; i++)
 		if (sum[i].n)
 			tables_add_op(r, comm, &sum[i], t);
-	nsx_arena_free(a);
 }
 
 /* Other tables -----------------------------------------------------------------------*/

@@ -126,7 +126,7 @@ static int find_start_up(struct measure *s, struct nsx_spans *ret, uint32_t **re
 			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
-	struct nsx_groups met = {0};
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups met = {0};
 	int rc = 0;
 
 	*ret = (struct nsx_spans){0};
@@ -148,7 +148,6 @@ static int find_start_up(struct measure *s, struct nsx_spans *ret, uint32_t **re
 					nsx_call_start(&t->calls, i), nsx_call_end(&t->calls, i)};
 			}
 		}
-	nsx_groups_done(&met);
 	return rc;
 }
 

@@ -134,19 +134,18 @@ enum { SEARCHED = 64 * 1024, NOWHERE = 0 };
 static uint64_t container_find_end(const struct nsx_container *c)
 {
 	uint64_t at = c->size > SEARCHED ? c->size - SEARCHED : 0;
-	uint8_t *b = nsx_alloc(SEARCHED, 1);
+	NSX_AT_EXIT(nsx_free_at) uint8_t *b = nsx_alloc(SEARCHED, 1);
 	size_t i = container_fetch(c, at, b, SEARCHED);
 
 	while (i >= MARK && memcmp(b + i - MARK, END_MARK, MARK))
 		i--;
-	free(b);
 	return i >= MARK ? at + i - MARK : NOWHERE;
 }
 
 /* Finds the first mark of events, when the directory is lost. */
 static uint64_t find_raw(const struct nsx_container *c)
 {
-	uint8_t *b = nsx_alloc(SEARCHED, 1);
+	NSX_AT_EXIT(nsx_free_at) uint8_t *b = nsx_alloc(SEARCHED, 1);
 	uint64_t found = NOWHERE;
 
 	for (uint64_t at = 0; !found && at < c->size; at += SEARCHED - MARK) {
@@ -156,7 +155,6 @@ static uint64_t find_raw(const struct nsx_container *c)
 		if (p)
 			found = at + (uint64_t)(p - b);
 	}
-	free(b);
 	return found;
 }
 

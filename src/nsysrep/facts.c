@@ -78,7 +78,7 @@ static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device
 	char digits[24];
 	struct nsx_val value = nsx_val_bytes(nsx_msg_bytes(p, 2));
 	struct nsx_val label = nsx_val_bytes(nsx_msg_bytes(device, 1));
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct nsx_msg cards;
 
 	if (n == NETWORK_CARDS && nsx_msg_read(&cards, nsx_msg_bytes(p, 2)))
@@ -93,7 +93,6 @@ static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device
 	nsx_rows_put(rows, NSX_REP_SYSTEM_ENV, (struct nsx_val[]){
 			     nsx_val_field(device, 3), label, nsx_val_str(name ? name : digits),
 			     nsx_val_int((int64_t)n), value});
-	nsx_buf_done(&b);
 }
 
 /* Field 1 of the first message: devices {1 label, 2 {1 property}, 3 id}. */

@@ -62,8 +62,8 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_rep *rep = job->rep;
 	size_t first = rep->file.nblocks * part / job->nparts;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
-	struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
-	struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
+	NSX_AT_EXIT(nsx_free_at) struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
 	int rc = 0;
 
 	notes->arena = nsx_arena_new();
@@ -89,9 +89,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	keep_stacks(rep, notes, first, end);
 	merge_notes(job, notes);
 	job->rows[part] = notes->rows;
-	free(notes);
 	nsx_walker_done(w);
-	free(w);
 	return rc;
 }
 

@@ -26,10 +26,7 @@ static struct sources find_sources(struct nsx_rep *rep)
 
 static bool type_has_source(const struct sources *s, uint64_t type)
 {
-	for (unsigned i = 0; i < s->n; i++)
-		if (type >> 32 == s->id[i] >> 32)
-			return true;
-	return false;
+	return NSX_ANY(i, s->n, type >> 32 == s->id[i] >> 32);
 }
 
 /* Whether some bytes of an event can be a value of their own. */

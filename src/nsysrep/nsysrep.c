@@ -227,7 +227,7 @@ static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, struct n
 
 static void close_rep(void *ctx)
 {
-	struct nsx_rep *rep = ctx;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_rep *rep = ctx;
 
 	nsx_rows_done(&rep->facts);
 	nsx_rep_schemas_done(&rep->schemas);
@@ -236,7 +236,6 @@ static void close_rep(void *ctx)
 	free(rep->mpi);
 	free(rep->processes);
 	nsx_container_close(&rep->file);
-	free(rep);
 }
 
 /* Lists only tables with rows, as an export does. */
@@ -295,7 +294,7 @@ int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 		.when = block_times, .reader = new_reader,
 		.read = nsysrep_read_rows, .done = reader_done, .close = close_rep};
 	struct nsx_rep *rep = nsx_alloc(1, sizeof(*rep));
-	struct nsx_buf damage = {0}, note = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf damage = {0}, note = {0};
 	int rc = nsx_container_open(path, &rep->file, err);
 
 	if (rc) {
@@ -312,8 +311,5 @@ int nsx_report_read(const char *path, struct nsx_db **ret, struct nsx_err *err)
 	source.ctx = rep;
 	source.tables = make_catalogue(rep);
 	source.ntables = rep->ntables;
-	rc = nsx_db_of_source(&source, path, damage.p, note.p, ret, err);
-	nsx_buf_done(&damage);
-	nsx_buf_done(&note);
-	return rc;
+	return nsx_db_of_source(&source, path, damage.p, note.p, ret, err);
 }

@@ -15,11 +15,10 @@ struct option {
 static void options_put(struct nsx_rep_rows *rows, const char *prefix, const char *name,
 			struct nsx_val value)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "%s%s", prefix, name);
 	nsx_rows_put(rows, NSX_REP_CAPTURE_META, (struct nsx_val[]){nsx_val_str(b.p), value});
-	nsx_buf_done(&b);
 }
 
 static void put_options(struct nsx_rep_rows *rows, const char *prefix,
@@ -97,7 +96,7 @@ static void add_words(struct nsx_rep_rows *rows, const char *prefix,
 		      struct nsx_piece process, unsigned field)
 {
 	struct nsx_wire w = nsx_wire_of(process);
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct nsx_msg m;
 	unsigned n = 0;
 
@@ -121,7 +120,6 @@ static void add_words(struct nsx_rep_rows *rows, const char *prefix,
 		}
 		options_put(rows, prefix, name, nsx_val_str(b.p ? b.p : ""));
 	}
-	nsx_buf_done(&b);
 }
 
 static void add_process(struct nsx_rep_rows *rows, unsigned n, struct nsx_piece bytes)

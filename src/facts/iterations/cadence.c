@@ -44,8 +44,8 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 			       enum nsx_way_method method, struct nsx_err *err)
 {
 	size_t most = fd->ops_at[process + 1] - fd->ops_at[process], n, next;
-	struct event *v = nsx_try_alloc(most, sizeof(*v), "GPU work", err);
-	int64_t *start = nsx_try_alloc(most, 8, "GPU work", err);
+	NSX_AT_EXIT(nsx_free_at) struct event *v = nsx_try_alloc(most, sizeof(*v), "GPU work", err);
+	NSX_AT_EXIT(nsx_free_at) int64_t *start = nsx_try_alloc(most, 8, "GPU work", err);
 	int rc = v && start ? 0 : err->rc;
 
 	n = rc ? 0 : list_recurring_events(fd, process, method, v);
@@ -67,8 +67,6 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 						 v[next - 1].end_ns, 0.7, 0.15, err);
 		}
 	}
-	free(v);
-	free(start);
 	return rc;
 }
 

@@ -208,7 +208,8 @@ static int apply_way_to_process(struct nsx_finder *fd, const struct nsx_way *w,
 	const struct nsx_trace *t = fd->t;
 	size_t end = fd->ops_at[w->process + 1], next;
 	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
-	struct hull *hull = nsx_try_alloc(w->n, sizeof(*hull), "iterations", err);
+	NSX_AT_EXIT(nsx_free_at) struct hull *hull =
+		nsx_try_alloc(w->n, sizeof(*hull), "iterations", err);
 	int rc = hull ? 0 : err->rc;
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
@@ -219,7 +220,6 @@ static int apply_way_to_process(struct nsx_finder *fd, const struct nsx_way *w,
 		find_mark_hulls(fd, w, k, next, hull);
 		rc = add_iterations(w, hull, process, d, rows, err);
 	}
-	free(hull);
 	return rc;
 }
 

@@ -50,7 +50,7 @@ static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
 	const char *text = nsx_text(nf->fd->t, name);
 	struct nsx_step_name step;
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	int rc = 0;
 
 	nf->masked[name] = name;
@@ -60,7 +60,6 @@ static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 		nsx_buf_printf(&b, "%s step", step.engine);
 	if (nf->is_engine[name] || nsx_buf_add_masked(&b, text))
 		rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
-	nsx_buf_done(&b);
 	return rc;
 }
 
@@ -83,10 +82,7 @@ static bool is_step_name(const char *s)
 {
 	static const char *const words[] = {"step", "iter", "batch", "epoch"};
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcasestr(s, words[i]))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(words), strcasestr(s, words[i]));
 }
 
 /* Launched work ------------------------------------------------------------------ */

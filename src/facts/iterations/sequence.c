@@ -51,14 +51,13 @@ struct seq {
 static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 			uint32_t *ret, size_t *ret_n, struct nsx_err *err)
 {
-	struct nsx_groups g = {0};
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
 	struct nsx_near near = {0};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = nsx_group_near(&g, &near, x[i], y[i], &ret[i], err);
 	*ret_n = g.n;
-	nsx_groups_done(&g);
 	return rc;
 }
 

@@ -269,7 +269,7 @@ static int keep_waiting_row(struct fold *f, struct fold_source *s, uint32_t seri
 /* Rows -----------------------------------------------------------------------*/
 
 /* -1: not a value of a counter */
-static int64_t value_of(const struct nsx_val *v)
+static int64_t fold_value(const struct nsx_val *v)
 {
 	if (v->type == NSX_V_F64 && v->u.f >= 0 && v->u.f <= (double)FOLD_MAX_VALUE)
 		return (int64_t)(v->u.f + 0.5);
@@ -324,7 +324,7 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, str
 		f->bad += !f->only_failed;
 		return 0;
 	}
-	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value_of(&v[3]), err);
+	return fold_add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, fold_value(&v[3]), err);
 }
 
 /* Parts -----------------------------------------------------------------------*/

@@ -28,7 +28,7 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx
 static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 {
 	struct nsx_groups keys = v->keys;
-	struct fold_wide *large = v->large;
+	NSX_AT_EXIT(nsx_free_at) struct fold_wide *large = v->large;
 	int rc = 0;
 
 	v->keys = (struct nsx_groups){0};
@@ -37,7 +37,6 @@ static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < keys.n; i++)
 		rc = add_wide(v, &large[i], err);
 	nsx_groups_done(&keys);
-	free(large);
 	return rc;
 }
 

@@ -609,13 +609,12 @@ static int apply_change(struct edit *e, struct nsx_plan plan,
 int compile_changes(struct edit *e, struct nsx_plan plan, size_t from,
 		    size_t *touched, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	int rc = 0;
 
 	for (size_t i = from; !rc && i < plan.n; i++) {
 		rc = apply_change(e, plan, &plan.v[i], a, touched, err);
 		nsx_arena_clear(a);
 	}
-	nsx_arena_free(a);
 	return rc;
 }

@@ -125,10 +125,7 @@ static bool is_launching_thread(const struct build *b, const struct threads *x, 
 {
 	uint32_t p = b->m->t->thread[thread].process;
 
-	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++)
-		if (x->launcher[p][k] == thread)
-			return true;
-	return false;
+	return p != NSX_NONE && NSX_ANY(k, x->nlaunchers[p], x->launcher[p][k] == thread);
 }
 
 /* Links calls to the calls that handed over to them. With short calls, one call in three of two

@@ -328,7 +328,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	struct nsx_groups engines = {0};
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups engines = {0};
 	size_t cap = 0;
 	int rc = 0;
 
@@ -354,7 +354,6 @@ static int number_streams(struct build *b, struct nsx_err *err)
 			m->engine_rank[o->engine] = (struct model_rank){s->process, s->device};
 	}
 	m->nengines = (uint32_t)engines.n;
-	nsx_groups_done(&engines);
 	return rc;
 }
 

@@ -340,8 +340,8 @@ static int sum_needs(struct build *b, double *ret, struct nsx_err *err)
 static int make_lanes(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct nsx_groups groups = {0};
-	struct lane_use *use = NULL;
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups groups = {0};
+	NSX_AT_EXIT(nsx_free_at) struct lane_use *use = NULL;
 	uint8_t *beside;
 	double *needs; /* one for each engine */
 	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside) ?:
@@ -371,8 +371,6 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		if (m->op[i].lane != NSX_NONE && (beside[i] || !use[m->op[i].lane].shared))
 			m->op[i].lane = NSX_NONE;
 	m->nlanes = (uint32_t)groups.n;
-	nsx_groups_done(&groups);
-	free(use);
 	return rc;
 }
 

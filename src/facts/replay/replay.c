@@ -247,10 +247,7 @@ uint32_t nsx_main_set(const struct nsx_model *m)
 
 bool nsx_set_is_tied(const struct nsx_model *m, uint32_t set)
 {
-	for (uint32_t k = 0; set && k < m->nsets; k++)
-		if (k != set - 1 && m->tie[k] == m->tie[set - 1])
-			return true;
-	return false;
+	return set && NSX_ANY(k, m->nsets, k != set - 1 && m->tie[k] == m->tie[set - 1]);
 }
 
 uint32_t nsx_set_alone(const struct nsx_model *m, uint32_t set)

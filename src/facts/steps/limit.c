@@ -70,7 +70,8 @@ static int count_parameters(const struct nsx_jsonr *j, const char *path, struct 
 
 	if (read_numbers(j, path, sizes, ARRAY_LEN(sizes), err))
 		return err->rc;
-	ffn = expert_ffn ?: ffn;
+	if (expert_ffn)
+		ffn = expert_ffn;
 	if (!m->layers || !m->hidden || !heads || !ffn || nsx_jsonr_get(j, "kv_lora_rank"))
 		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it must say how many "
 				"'parameters' a token uses, or be the config.json of a model whose "

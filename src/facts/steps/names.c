@@ -132,7 +132,7 @@ static int add_own(void *ctx, const char *key, const char *text, size_t at NSX_U
 int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret, struct nsx_err *err)
 {
 	struct nsx_step_patterns *p;
-	char *text;
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	size_t n;
 	int rc = nsx_read_named(path, "the patterns", MOST_BYTES, &text, &n, err);
 
@@ -145,7 +145,6 @@ int nsx_step_patterns_read(const char *path, struct nsx_step_patterns **ret, str
 		else
 			*ret = p;
 	}
-	free(text);
 	return rc;
 }
 
@@ -163,10 +162,7 @@ bool nsx_step_name(const struct nsx_step_patterns *own, const char *text, struct
 	for (size_t i = 0; own && i < own->n; i++)
 		if (names_is_named(&own->v[i], text, ret))
 			return true;
-	for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
-		if (names_is_named(&patterns[i], text, ret))
-			return true;
-	return false;
+	return NSX_ANY(i, ARRAY_LEN(patterns), names_is_named(&patterns[i], text, ret));
 }
 
 int64_t nsx_step_size(const struct nsx_step_name *name)
