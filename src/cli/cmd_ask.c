@@ -180,7 +180,7 @@ static int cmd_ask_run(void *args, int n, char **operands, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no question '%s'; did you mean "
 				"'%s'? 'nsys-explain help ask' lists them", word, meant);
 	(void)nsx_fail(err, NSX_E_USAGE, n < 2 ?
-		       "give a trace and a question: nsys-explain ask TRACE.sqlite "
+		       "give a trace and a question: nsys-explain ask TRACE "
 		       "QUESTION; the questions are" :
 		       "no question '%s'; the questions are", word);
 	code = nsx_cmd_fail(err, a->json);
@@ -190,7 +190,7 @@ static int cmd_ask_run(void *args, int n, char **operands, struct nsx_err *err)
 
 const struct nsx_cmd nsx_cmd_ask = {
 	.name = "ask",
-	.usage = "TRACE.sqlite QUESTION [ARGUMENT] [OPTIONS]",
+	.usage = "TRACE QUESTION [ARGUMENT] [OPTIONS]",
 	.summary = "ask a trace: what ran then, why that gap, who launched it",
 	.doc = "Answers one question. Each answer says of which window it is, how far it can be "
 	       "trusted, and what to ask next.\n\n"

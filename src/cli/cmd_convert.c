@@ -364,7 +364,7 @@ static int cmd_convert_run(void *args, int n, char **operands, struct nsx_err *e
 
 	if (n ? a->input != NULL : !a->input)
 		return nsx_fail(err, NSX_E_USAGE, "give the trace: nsys-explain "
-				"convert TRACE.sqlite -o OUT.pftrace");
+				"convert TRACE -o OUT.pftrace");
 	arena = nsx_arena_new();
 	rc = cmd_convert_take_steps(a, &job, arena, err);
 	nsx_arena_free(arena);

@@ -89,7 +89,7 @@ static int cmd_digest_run(void *args, int n, char **operands, struct nsx_err *er
 
 	if (n != 1)
 		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: nsys-explain digest "
-				"TRACE.sqlite -o F.nsxd", n);
+				"TRACE -o F.nsxd", n);
 	if (nsx_detail_parse(a->detail, &o.detail, err) ||
 	    (a->steps_from && nsx_step_patterns_read(a->steps_from, &steps_from, err)))
 		return err->rc;
@@ -101,7 +101,7 @@ static int cmd_digest_run(void *args, int n, char **operands, struct nsx_err *er
 
 const struct nsx_cmd nsx_cmd_digest = {
 	.name = "digest",
-	.usage = "TRACE.sqlite [-o F.nsxd] [OPTIONS]",
+	.usage = "TRACE [-o F.nsxd] [OPTIONS]",
 	.summary = "sum up the ranks of a trace in a small file, for fleet",
 	.doc = "Writes a SQLite file of a few hundred kB for each rank: its steps and where their "
 	       "time went, idle causes, kernel families with their quantiles, every collective, "

@@ -249,7 +249,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did you mean `diff` or "
 				 "`fleet`?", noperands) :
 			nsx_fail(err, NSX_E_USAGE, "give the trace to explain: nsys-explain "
-				 "TRACE.sqlite%s%s", a->explain ? " --explain " : " --out DIR",
+				 "TRACE%s%s", a->explain ? " --explain " : " --out DIR",
 				 a->explain ? a->explain : "");
 	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "

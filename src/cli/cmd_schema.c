@@ -307,7 +307,7 @@ static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *er
 
 	if (n != 1)
 		return nsx_fail(err, NSX_E_USAGE, "give one trace: nsys-explain "
-				"schema TRACE.sqlite");
+				"schema TRACE");
 	if (nsx_schema_open(operands[0], &schema, err))
 		return err->rc;
 	rc = cmd_schema_describe(&schema, a->json, err) ?:
@@ -318,7 +318,7 @@ static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *er
 
 const struct nsx_cmd nsx_cmd_schema = {
 	.name = "schema",
-	.usage = "TRACE.sqlite [--json]",
+	.usage = "TRACE [--json]",
 	.summary = "what is in a trace, and which analyses can use it",
 	.doc = "Lists the tables of an export: which are read, with the columns they lack and "
 	       "those nothing here reads; which are absent (an export leaves empty tables out); "
