@@ -431,6 +431,11 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 	if (best == NSX_NONE || c->end_ns - best_ns >= NSX_MAX(3 * step, 20000))
 		return 0;
 	c->kind = CALL_POLL_END;
+	for (uint32_t k = before; k != s->query[call]; k = b->m->call[k].before)
+		if (b->m->op[best].start_ns <= b->m->call[k].start_ns) {
+			b->m->call[k].kind = CALL_POLLED;
+			b->m->call[k].room = best;
+		}
 	return link_add_wait(b, best, err);
 }
 

@@ -66,6 +66,7 @@ enum call_kind {
 	CALL_SYNC,	/* waits, according to its name or a wait row        */
 	CALL_IMPLICIT,	/* waits for everything, like a free                 */
 	CALL_POLL_END,	/* the last query of a polling loop                  */
+	CALL_POLLED,	/* a query within the loop, which ends with an operation */
 	CALL_QUERY, CALL_RECORD,
 	CALL_MPI,	/* takes part in a meeting of ranks                  */
 };
@@ -89,7 +90,8 @@ struct model_call { /* sorted by start */
 	uint32_t wait;	/* start of the list of operations (MPI: meetings) for which it waits; the
 			   list ends where that of the next call starts      */
 	uint32_t room;	/* operation whose start made room in the queue (MPI: the meeting that
-			   waits for this call); or NSX_NONE                 */
+			   waits for this call; within a polling loop: the operation that ends
+			   it); or NSX_NONE                                  */
 	uint32_t before; /* the call before it; or NSX_NONE                  */
 	uint32_t op;	/* first operation queued; or NSX_NONE               */
 	uint32_t api;	/* index in nsx_model.api                            */

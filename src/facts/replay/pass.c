@@ -235,6 +235,14 @@ static int64_t awaited_until(const struct player *p, uint32_t i)
 	return NSX_MAX(p->call_end[c->before] + code_ns, p->op_end[op] + delay_ns);
 }
 
+/* Whether the operation that a polling loop waits for has ended by then: the loop is left. */
+static bool is_loop_left(const struct player *p, const struct model_call *c, int64_t at_ns)
+{
+	uint32_t op = c->kind == CALL_POLLED ? c->room : p->m->wait[c->wait];
+
+	return p->op_end[op] != NEVER && p->op_end[op] <= at_ns;
+}
+
 static void start_call(struct player *p, unsigned how, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
@@ -252,6 +260,9 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 			start = awaited_until(p, i);
 		if ((c->flags & CALL_OUTSIDE) && !(p->edit.call[i] & EDIT_CALL_LIFTED))
 			start = outside_wait_end(p, how, start, c->start_ns);
+		if ((c->kind == CALL_POLLED || c->kind == CALL_POLL_END) &&
+		    is_loop_left(p, c, p->call_end[c->before]))
+			start = p->call_end[c->before];
 	}
 	p->call_start[i] = start;
 	if (c->kind == CALL_MPI && c->room != NSX_NONE)
@@ -293,6 +304,10 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 		return;
 	}
 	end = start + (active && p->edit.ns[TIME_COSTS] ? p->edit.ns[TIME_COSTS][i] : c->own_ns);
+	if (c->kind == CALL_POLLED) {
+		p->call_end[i] = is_loop_left(p, c, start) ? start : end;
+		return;
+	}
 	for (uint32_t w = c->wait; w < c[1].wait; w++) {
 		int64_t done = p->op_end[m->wait[w]];
 

@@ -1,0 +1,1 @@
+ask @poll_loop what-if kernel:/work/:2x
