@@ -1,6 +1,7 @@
 /* corrections.c - describes records left out or cut, and clocks that were shifted. */
 #include "base/figures.h"
 #include "report/corrections.h"
+#include "report/words.h"
 
 static const char *corrections_say_first(const struct nsx_trace *t, struct nsx_arena *a)
 {
@@ -25,7 +26,7 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 				       "impossible: left out (the first: %s at %.6fs)",
 				       nsx_text_n(a, m->nfar, "CUDA call", NULL),
 				       m->nfar == 1 ? "s" : "",
-				       m->far_name ? nsx_text(t, m->far_name) :
+				       m->far_name ? nsx_text_api(a, nsx_text(t, m->far_name)) :
 						     "one without a name",
 				       (double)m->far_ns / 1e9);
 	if (!nout && !m->ncut)
