@@ -916,7 +916,7 @@ const char *nsx_file_name(const char *path)
 	return name;
 }
 
-/* "kworker/0:1" and "annas/bin/x" are none, as far as their beginning tells. */
+/* Whether a name begins as a path does. "kworker/0:1" and "annas/bin/x" do not. */
 static bool begins_as_path(const char *name)
 {
 	size_t at = strcspn(name, "/\\");
@@ -957,7 +957,7 @@ static bool is_word(char c)
 	return nsx_is_digit(c) || nsx_is_letter(c);
 }
 
-/* Tells whether s[i] follows the dash after a number in base 16, as the parts of a UUID do. */
+/* Whether s[i] follows the dash after a number in base 16, as the parts of a UUID do. */
 static bool continues_hex(const char *s, size_t i)
 {
 	for (unsigned part = 1; part < UUID_PARTS && i && s[i - 1] == '-'; part++) {

@@ -38,7 +38,6 @@ struct slow {
 	double median_ns;
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
-	const char *launches; /* if it is compute: the launches that depart most; or NULL */
 	double class_ns; /* excess of the row's class, or of its cause       */
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
@@ -298,7 +297,6 @@ static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 			   nsx_tell_ns(l, s->excess_ns),
 			   s->row.ns >= s->excess_ns ? "all" : nsx_tell_ns(l, s->row.ns),
 			   nsx_account_words(s->d->facts, &s->row, l->arena)));
-	nsx_add_evidence(f, s->launches);
 	if (s->pauses.n)
 		nsx_add_evidence(f, nsx_tell(l, say_launching_threads_pause,
 					    s->pauses.n == 1 ? "once" :
@@ -368,32 +366,9 @@ static bool are_fine(struct slow *s)
 	return true;
 }
 
-/* Finds launches of the limiting GPU that take far longer than most of their kind. None are found
- * where pages or the turns of another process make launches uneven, too.
- */
-static int find_uneven(struct nsx_detect *d, struct nsx_paces *ret, struct nsx_err *err)
-{
-	*ret = (struct nsx_paces){NULL, 0};
-	return d->trace->nmigrations || nsx_is_shared(d->trace, d->facts->limiting) ? 0 :
-		       nsx_find_paces(d->trace, d->w, d->facts->limiting, d->scratch, ret, err);
-}
-
-/* Says "3 of 39 launches of gemm with equal grids take 4.95 ms, the others 950 µs". */
-static const char *say_uneven(const struct nsx_detect *d, const struct nsx_pace *x)
-{
-	struct nsx_findings *l = d->found;
-
-	return nsx_tell(l, say_equal_launches_take, x->nslow, x->n,
-			nsx_tell_name(l, nsx_kernel_label(&d->facts->kernels,
-							  d->trace->shape_name[x->shape])),
-			x->nslow == 1 ? "takes" : "take",
-			nsx_text_ns(l->arena, x->slow_ns), nsx_text_ns(l->arena, x->usual_ns));
-}
-
 static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct slow s = {.d = d, .meets = d->facts->device[d->facts->limiting].comm.n > 0};
-	struct nsx_paces p = {NULL, 0};
 	int rc;
 
 	if (find_median(&s, err))
@@ -401,9 +376,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
-	rc = find_row(&s, err) ?: find_all_pauses(&s, err) ?:
-	     s.row.cls == NSX_L_COMPUTE ? find_uneven(d, &p, err) : 0;
-	s.launches = p.n && p.v[0].nslow ? say_uneven(d, &p.v[0]) : NULL;
+	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);
 	return rc;

@@ -219,12 +219,13 @@ static void drop_harmless(struct pricing *p)
 
 /* One after the other ----------------------------------------------------------*/
 
-/* The part of a finding's remedy that is certain to win what its replay says, and its gain. */
+/* The part of a finding's remedy that is certain to win what its replay says. */
 static struct nsx_plan certain_of(const struct item *x)
 {
 	return x->f->surely.v ? x->f->surely : x->f->remedy;
 }
 
+/* The gain of that part. */
 static double certain_ns(const struct nsx_finding *f)
 {
 	return f->surely.n ? f->low_ns : f->surely.v ? 0 : f->headroom_ns;

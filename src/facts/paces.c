@@ -94,9 +94,6 @@ static void judge_pace(const struct nsx_ops *o, const struct paced *x, int64_t *
 		first++;
 	if (first != at && (x->n - at) * FEWEST >= x->n)
 		return;
-	ret->nslow = x->n - at;
-	middle = (at + x->n) / 2;
-	ret->slow_ns = (double)ns[middle];
 	for (size_t i = at; i < x->n; i++)
 		nsx_add_to(&ret->excess_ns, ns[i] - nsx_to_i64(ret->usual_ns));
 }

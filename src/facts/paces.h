@@ -7,9 +7,9 @@
 
 struct nsx_pace {
 	uint32_t device, shape;
-	size_t n, nslow;   /* launches; those apart from the others, far longer */
-	int64_t excess_ns; /* time of these beyond the usual                 */
-	double usual_ns, slow_ns; /* medians of the others and of these      */
+	size_t n;	   /* launches                                       */
+	int64_t excess_ns; /* time of those apart from the others, far longer, beyond the usual */
+	double usual_ns;   /* median of the others                           */
 };
 struct nsx_paces { /* the greatest excess first                              */
 	struct nsx_pace *v;

@@ -41,6 +41,7 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 
 struct links { /* communicators that are compared: transfers above the usual, and their number */
 	uint32_t *comm, ncomms; /* indices */
+	bool *is_within;	/* whether all ranks are of one host */
 	bool are_aligned; /* of a family; else the k-th of one is not that of another */
 	size_t length;	  /* most collectives */
 	double *excess, *n;
@@ -79,7 +80,7 @@ static size_t list_transfers(const struct nsx_fleet *f, const struct links *x, s
 		t->ns = transfer_at(f, c, at, &t->is_sure);
 		if (isnan(t->ns))
 			continue;
-		t->kind = 2 * nsx_op_at(c, at)->bytes + is_within_host(f, c);
+		t->kind = 2 * nsx_op_at(c, at)->bytes + x->is_within[i];
 		t->comm = i;
 		n++;
 	}
@@ -332,6 +333,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 	size_t n = (size_t)f->ncomms + 1, nslow = 0;
 	struct slow *slow = nsx_arena_get(j->a, n * sizeof(*slow));
 	struct links x = {.comm = nsx_arena_get(j->a, n * sizeof(*x.comm)),
+			  .is_within = nsx_arena_get(j->a, n * sizeof(*x.is_within)),
 			  .excess = nsx_arena_get(j->a, n * sizeof(*x.excess)),
 			  .n = nsx_arena_get(j->a, n * sizeof(*x.n)),
 			  .is_usual = nsx_arena_get(j->a, n * sizeof(*x.is_usual)),
@@ -339,14 +341,18 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 			  .scratch = nsx_arena_get(j->a, n * sizeof(*x.scratch))};
 
 	for (uint32_t i = 0; i <= f->nfamilies; i++) { /* the last set joins stages */
-		x.are_aligned = i < f->nfamilies;
-		x.length = x.are_aligned ? f->family[i].length : 0;
+		const struct nsx_family *fam = i < f->nfamilies ? &f->family[i] : NULL;
+		uint32_t at = fam ? fam->at : 0, end = fam ? at + fam->n : f->ncomms;
+
+		x.are_aligned = fam;
+		x.length = fam ? fam->length : 0;
 		x.ncomms = 0;
-		for (uint32_t c = 0; c < f->ncomms; c++) {
+		for (uint32_t c = at; c < end; c++) {
 			const struct nsx_fcomm *v = &f->comm[c];
 
-			if (is_of_stages(f, v) ? x.are_aligned : v->family != i)
+			if (is_of_stages(f, v) == x.are_aligned)
 				continue;
+			x.is_within[x.ncomms] = is_within_host(f, v);
 			x.comm[x.ncomms++] = c;
 			x.length = NSX_MAX(x.length, x.are_aligned ? 0 : v->end - v->first);
 		}

@@ -1,1 +1,1 @@
-ask @poll_loop what-if kernel:/work/:2x
+ask @poll_loop what-if kernel:/^work$/:2x
