@@ -78,6 +78,18 @@ NSX_API double nsx_rows_real(const struct nsx_rows *t, size_t row, int c);
 NSX_API const char *nsx_rows_text(const struct nsx_rows *t, size_t row, int c);
 NSX_API bool nsx_rows_bool(const struct nsx_rows *t, size_t row, int c);
 
+/* Writes a table as Parquet; replaces only files that this library wrote. Errors: IO, MEMORY,
+ * STOPPED.
+ */
+NSX_API int nsx_rows_parquet(const struct nsx_rows *t, const char *path,
+			     struct nsx_problem *problem);
+
+/* Copies a table into a stream of Apache Arrow's C interface, which declares the struct. The stream
+ * needs neither the table nor its result. Free: its own release.
+ */
+struct ArrowArrayStream;
+NSX_API void nsx_rows_arrow(const struct nsx_rows *t, struct ArrowArrayStream *ret);
+
 /* Writes the report folder like `nsys-explain --out DIR`; replaces no file of the user.
  * Errors: IO, MEMORY, STOPPED.
  */

@@ -59,7 +59,9 @@ def _library():
             ("rows_int", C.c_int64, [p, n, i]),
             ("rows_real", C.c_double, [p, n, i]),
             ("rows_text", s, [p, n, i]),
-            ("rows_bool", C.c_bool, [p, n, i])):
+            ("rows_bool", C.c_bool, [p, n, i]),
+            ("rows_parquet", i, [p, s, problem]),
+            ("rows_arrow", None, [p, p])):
         f = getattr(lib, "nsx_" + name)
         f.restype, f.argtypes = result, arguments
     return lib
@@ -91,6 +93,26 @@ def _texts(function, *arguments):
             return
         yield text.decode(errors="replace")
         i += 1
+
+
+class _Stream(C.Structure):
+    """ArrowArrayStream of Arrow's C interface."""
+    _fields_ = [("get_schema", C.c_void_p), ("get_next", C.c_void_p), ("get_last_error", C.c_void_p),
+                ("release", C.CFUNCTYPE(None, C.c_void_p)), ("private_data", C.c_void_p)]
+
+
+_CAPSULE = b"arrow_array_stream"
+_streams = {}  # by address, until their capsules end
+_new_capsule = C.PYFUNCTYPE(C.py_object, C.c_void_p, C.c_char_p, C.c_void_p)(("PyCapsule_New", C.pythonapi))
+_capsule_pointer = C.PYFUNCTYPE(C.c_void_p, C.c_void_p, C.c_char_p)(("PyCapsule_GetPointer", C.pythonapi))
+
+
+@C.PYFUNCTYPE(None, C.c_void_p)
+def _end_capsule(capsule):
+    address = _capsule_pointer(capsule, _CAPSULE)
+    stream = _streams.pop(address)
+    if stream.release:  # whoever takes the stream clears this
+        stream.release(address)
 
 
 class Table(Sequence):
@@ -134,13 +156,24 @@ class Table(Sequence):
         import pandas
         return pandas.DataFrame(self.dict(), columns=list(self.columns))
 
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The rows for any library that reads Arrow; see "The Arrow PyCapsule Interface"."""
+        stream = _Stream()
+        _lib.nsx_rows_arrow(self._rows, C.addressof(stream))
+        _streams[C.addressof(stream)] = stream
+        return _new_capsule(C.addressof(stream), _CAPSULE, C.cast(_end_capsule, C.c_void_p))
+
     def polars(self):
         import polars
-        return polars.DataFrame(self.dict(), infer_schema_length=None)
+        return polars.from_arrow(self)
 
     def arrow(self):
         import pyarrow
-        return pyarrow.table(self.dict())
+        return pyarrow.table(self)
+
+    def parquet(self, path):
+        """Writes the rows as a Parquet file; replaces only one of its own."""
+        _call(_lib.nsx_rows_parquet, self._rows, os.fsencode(path))
 
     def __repr__(self):
         return f"<nsx.Table {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
@@ -207,12 +240,10 @@ class _Documents:
         return self._document(4)
 
     def parquet(self, folder):
-        """Writes each table that has rows as NAME.parquet; needs pyarrow."""
-        import pyarrow.parquet
+        """Writes each table as NAME.parquet."""
         os.makedirs(folder, exist_ok=True)
         for name, table in self.tables.items():
-            if len(table):
-                pyarrow.parquet.write_table(table.arrow(), os.path.join(folder, name + ".parquet"))
+            table.parquet(os.path.join(folder, name + ".parquet"))
 
 
 class Several(_Documents):

@@ -3,6 +3,7 @@
 #include <nsx/schema.h>
 #include "api/problem.h"
 #include "emit/emit.h"
+#include "emit/target.h"
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
 
@@ -340,4 +341,13 @@ bool nsx_rows_bool(const struct nsx_rows *t, size_t row, int c)
 	const struct nsx_cell *x = api_cell_of(t, row, c);
 
 	return x->type == NSX_T_BOOL && x->u.b;
+}
+
+int nsx_rows_parquet(const struct nsx_rows *rows, const char *path, struct nsx_problem *problem)
+{
+	struct nsx_out_file f = {.write = nsx_write_parquet, .subject = rows};
+	struct nsx_target to = {.path = path, .is_ours = nsx_parquet_is, .fd = -1};
+	struct nsx_err err;
+
+	return nsx_target_fill(&to, &f, &err) ? nsx_tell_problem(&err, problem) : 0;
 }

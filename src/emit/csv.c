@@ -8,7 +8,7 @@
 #include <csv.h>
 #include <math.h>
 #include "base/real.h"
-#include "base/stat.h"
+#include "emit/columns.h"
 #include "emit/emit.h"
 
 /* Whether a text needs quotes; blanks at its ends do, because some readers trim them. */
@@ -86,8 +86,10 @@ static void put_real(struct nsx_buf *b, double x)
 		nsx_buf_adds(b, ".0");
 }
 
-/* Buffers that are reused for every line. name holds an unpacked text. */
+/* A file, and buffers that are reused for every line. name holds an unpacked text. */
 struct line {
+	FILE *out;
+	const struct nsx_layout *layout;
 	struct nsx_buf text, name;
 	const struct nsx_strings *strings;
 };
@@ -118,9 +120,10 @@ static void csv_put_cell(struct line *line, const struct nsx_cell *c)
 }
 
 /* Writes a row; row NULL: the header. */
-static void csv_put_row(FILE *out, struct line *line,
-			const struct nsx_layout *layout, const struct nsx_cell *row)
+static void csv_put_row(void *ctx, const struct nsx_cell *row)
 {
+	struct line *line = ctx;
+	const struct nsx_layout *layout = line->layout;
 	struct nsx_buf *b = &line->text;
 	bool first = true;
 
@@ -136,137 +139,22 @@ static void csv_put_row(FILE *out, struct line *line,
 		if (row)
 			csv_put_cell(line, &row[c]);
 		else
-			csv_put_text(b, col->is_exact ? col->title : col->key);
+			csv_put_text(b, nsx_col_in_file(col));
 	}
 	nsx_buf_add(b, "\r\n", 2);
-	fwrite(b->p, 1, b->n, out);
-}
-
-/* Prefetches a later row and its texts, because rows and texts are scattered in memory. */
-static const struct nsx_cell *fetch_row(struct nsx_row_reader *reader)
-{
-	const struct nsx_cell *row = nsx_next_row(reader);
-
-	for (unsigned c = 0; row && c < reader->t->layout->ncols; c++)
-		if (row[c].type == NSX_T_STR) {
-			__builtin_prefetch(row[c].u.s);
-			__builtin_prefetch(row[c].u.s + 64);
-		} else if (row[c].type == NSX_T_ID) {
-			nsx_str_fetch(reader->t->strings, 0, 0, row[c].u.id);
-		}
-	return row;
-}
-
-/* Prefetches the texts of a row that was prefetched some rows ago. */
-static void fetch_texts(const struct nsx_table *t, const struct nsx_cell *row)
-{
-	for (unsigned c = 0; row && c < t->layout->ncols; c++)
-		if (row[c].type == NSX_T_ID)
-			nsx_str_fetch(t->strings, row[c].u.id, 0, 0);
-}
-
-/* Tables with a row limit ------------------------------------------------------------ */
-
-static double row_price(const struct nsx_table *t, size_t row)
-{
-	const struct nsx_cell *c = &nsx_row_at(t, row)[t->price - 1];
-
-	return c->type == NSX_T_I64 ? (double)c->u.i : c->type == NSX_T_F64 ? c->u.f : -INFINITY;
-}
-
-static int cmp_row_prices(const void *a, const void *b, void *table)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	double px = row_price(table, x), py = row_price(table, y);
-
-	return px != py ? (px < py) - (px > py) : (x > y) - (x < y);
-}
-
-/* Chooses the rows to write. kept[i]: row i is written. Owner: the caller, free(). */
-static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, struct nsx_err *err)
-{
-	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
-	NSX_AT_EXIT(nsx_free_at) size_t *order =
-		nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv, err);
-
-	if (!kept || !order) {
-		free(kept);
-		return NULL;
-	}
-	for (size_t i = 0; i < t->nrows; i++)
-		order[i] = i;
-	if (t->price)
-		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_row_prices, (void *)t);
-	for (size_t i = 0; i < b->max_rows; i++)
-		kept[order[i]] = true;
-	for (size_t i = 0; i < b->nkeep; i++)
-		kept[b->keep[i]] = true;
-	return kept;
-}
-
-static void put_row_for_rest(FILE *out, struct line *line,
-			     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
-{
-	char text[40];
-
-	snprintf(text, sizeof(text), "(%zu more rows)", n);
-	for (unsigned c = 0; c < l->ncols; c++)
-		if (l->cols[c].type == NSX_T_STR) {
-			rest[c] = nsx_string(text);
-			break;
-		}
-	csv_put_row(out, line, l, rest);
-}
-
-/* Writes rows. kept NULL: all rows. Rows that are not kept are summed up in rest. */
-static int put_rows(FILE *out, struct line *line, const struct nsx_table *t,
-		    const bool *kept, struct nsx_cell *rest, size_t *nrest, struct nsx_err *err)
-{
-	struct nsx_row_reader reader = nsx_read_rows(t);
-	const struct nsx_cell *ahead[NSX_LIVE_ROWS] = {0}, *row;
-
-	for (size_t r = 0; r < NSX_LIVE_ROWS - 1; r++)
-		ahead[r] = fetch_row(&reader);
-	for (size_t r = 0; (row = ahead[r % NSX_LIVE_ROWS]); r++) {
-		if (r % 65536 == 0 && nsx_stopped(err))
-			return err->rc;
-		ahead[(r - 1) % NSX_LIVE_ROWS] = fetch_row(&reader);
-		fetch_texts(t, ahead[(r + NSX_LIVE_ROWS / 2) % NSX_LIVE_ROWS]);
-		if (!kept || kept[r]) {
-			csv_put_row(out, line, t->layout, row);
-		} else {
-			nsx_add_cells(t->layout, row, rest);
-			++*nrest;
-		}
-	}
-	return 0;
+	fwrite(b->p, 1, b->n, line->out);
 }
 
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err)
 {
-	struct nsx_cell rest[NSX_MAX_COLUMNS] = {{0}};
-	struct line line = {.strings = t ? t->strings : NULL};
-	bool *kept = NULL;
-	size_t nrest = 0;
-	int rc = 0;
+	struct line line = {out, layout, .strings = t ? t->strings : NULL};
+	int rc;
 
-	/* A table with packed rows already holds no more rows than the limit. */
-	if (t && bound && bound->max_rows && t->nrows > bound->max_rows) {
-		kept = choose_rows(t, bound, err);
-		if (!kept)
-			return err->rc;
-	}
-	csv_put_row(out, &line, layout, NULL);
-	if (t)
-		rc = put_rows(out, &line, t, kept, rest, &nrest, err);
-	if (!rc && t)
-		nrest += nsx_add_rest(t, rest);
-	if (!rc && nrest)
-		put_row_for_rest(out, &line, layout, rest, nrest);
+	csv_put_row(&line, NULL);
+	rc = t ? nsx_emit_rows(t, bound, csv_put_row, &line, err) : 0;
 	nsx_buf_done(&line.text);
 	nsx_buf_done(&line.name);
-	free(kept);
 	return rc;
 }
 

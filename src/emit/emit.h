@@ -45,6 +45,18 @@ struct nsx_bound {
 };
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
+/* The rows that nsx_emit_csv writes, in its order: calls put for each. A row is valid until put
+ * returns.
+ */
+typedef void (*nsx_put_row_fn)(void *ctx, const struct nsx_cell *row);
+int nsx_emit_rows(const struct nsx_table *t, const struct nsx_bound *bound, nsx_put_row_fn put,
+		  void *ctx, struct nsx_err *err);
+/* Writes the rows of nsx_emit_csv as Parquet. */
+int nsx_emit_parquet(const struct nsx_layout *layout, const struct nsx_table *t,
+		     const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
+/* Like nsx_emit_parquet, for all rows of the table f->subject. */
+int nsx_write_parquet(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
+bool nsx_parquet_is(const char *path); /* whether a file is one that nsx_emit_parquet wrote */
 /* Like nsx_emit_csv, for the table f->subject with the limit f->detail. */
 int nsx_write_table(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 /* Adds the file tables/NAME.csv of a table to a folder's files, which must have room. */

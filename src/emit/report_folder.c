@@ -10,8 +10,12 @@ struct table_file {
 	const struct nsx_report *report;
 };
 
-/* Writes a table as CSV. Rows that findings cite are always written. */
-static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+static const char parquet[] = ".parquet";
+
+/* Writes a table, as f->detail, the suffix of its file, says. Rows that findings cite are always
+ * written.
+ */
+static int write_rows(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct table_file *x = f->subject;
 	const struct nsx_findings *found = &x->report->found;
@@ -27,20 +31,28 @@ static int write_csv(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 				nsx_push_or_die(keep, bound.nkeep, cap, e->row);
 		}
 	bound.keep = keep;
-	rc = nsx_emit_csv(x->layout, x->table, &bound, out, err);
+	rc = (f->detail == parquet ? nsx_emit_parquet : nsx_emit_csv)(x->layout, x->table, &bound,
+								      out, err);
 	free(keep);
 	return rc;
 }
 
-/* Lists a file for every table of every pass; files of tables that were not computed have only a
- * header.
+static void list_table(struct nsx_folder *f, const struct table_file *x, const char *suffix)
+{
+	struct nsx_out_file *file = &f->files[f->nfiles++];
+
+	*file = (struct nsx_out_file){.write = write_rows, .subject = x, .detail = suffix};
+	snprintf(file->name, sizeof(file->name), "tables/%s%s", x->layout->csv, suffix);
+}
+
+/* Lists the files of every table of every pass; files of tables that were not computed have no
+ * rows.
  */
 static void list_tables(const struct nsx_report *r,
 			const struct nsx_section *s, struct nsx_arena *a, struct nsx_folder *f)
 {
 	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
 		const struct nsx_layout *l = &s->pass->layouts[k];
-		struct nsx_out_file *file = &f->files[f->nfiles];
 		struct table_file *x;
 
 		if (!l->csv)
@@ -50,9 +62,9 @@ static void list_tables(const struct nsx_report *r,
 		for (size_t t = 0; t < s->ntables; t++)
 			if (s->tables[t]->layout == l && s->status == NSX_S_ANSWERED)
 				x->table = s->tables[t];
-		*file = (struct nsx_out_file){.write = write_csv, .subject = x};
-		snprintf(file->name, sizeof(file->name), "tables/%s.csv", l->csv);
-		f->nfiles++;
+		list_table(f, x, ".csv");
+		if (r->format == NSX_TABLES_PARQUET)
+			list_table(f, x, parquet);
 	}
 }
 
@@ -65,7 +77,7 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 	size_t most = 3;
 
 	for (size_t i = 0; i < r->nsections; i++)
-		most += r->sections[i].pass->nlayouts;
+		most += 2 * r->sections[i].pass->nlayouts;
 	f.files = nsx_arena_get(a, most * sizeof(*f.files));
 	f.files[f.nfiles++] = (struct nsx_out_file){
 		"report.md", nsx_write_md, .subject = r};

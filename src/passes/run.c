@@ -230,6 +230,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace, const struct
 	r->reach_s = opts->reach_s;
 	r->is_classic = opts->is_classic;
 	r->all_rows = opts->all_rows;
+	r->format = opts->format;
 	r->html_bytes = opts->html_bytes;
 	r->html_events = opts->html_events;
 	r->nsections = nsx_npasses;

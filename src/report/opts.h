@@ -20,6 +20,9 @@ enum nsx_purpose {
 /* The events in the HTML timeline: as many as fit, none, or all. */
 enum nsx_html_events { NSX_EVENTS_AUTO, NSX_EVENTS_NONE, NSX_EVENTS_ALL };
 
+/* Files of a table in tables/: CSV, or Parquet beside it. */
+enum nsx_table_format { NSX_TABLES_CSV, NSX_TABLES_PARQUET };
+
 struct nsx_opts {
 	const char *path; /* the trace as typed, or an export of it          */
 	const char *shown; /* the trace as typed; NULL: path                 */
@@ -33,6 +36,7 @@ struct nsx_opts {
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool is_classic; /* adds the sections of nsys-llm-explain to report.md */
 	bool all_rows; /* tables/ has no row limit                           */
+	enum nsx_table_format format; /* of tables/                          */
 	/* limit of rows for a huge table that is only written to files; 0: all */
 	size_t held_rows;
 	bool draws; /* keep curves for the HTML page                         */

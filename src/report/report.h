@@ -144,6 +144,7 @@ struct nsx_report {
 	const char *unpriced; /* reason why nothing was replayed; NULL: the replay ran */
 	bool is_classic;  /* see nsx_opts                                    */
 	bool all_rows;	  /* tables/ has no row limit                        */
+	enum nsx_table_format format; /* see nsx_opts                        */
 	size_t html_bytes; /* see nsx_opts                                   */
 	enum nsx_html_events html_events;
 	struct nsx_trace *own_trace;   /* set if the report owns its trace; NULL: borrowed */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The Python package, installed by `pip install ./python` without an index. Its findings, tables and
-# documents are those of the report, and the notebook runs.
+# documents are those of the report, the notebook runs, and DuckDB reads its tables as Arrow and Parquet.
 # usage: python.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 python=python3
@@ -114,15 +114,35 @@ m=$b/npm-duckdb
 if command -v npm >/dev/null && [ ! -d "$m/node_modules/@duckdb" ]; then
 	mkdir -p "$m" && (cd "$m" && npm install --silent --no-save --no-audit --no-fund --prefix . @duckdb/node-api@1.5.6-r.1) >/dev/null 2>&1
 fi
+holds 'Parquet files of tables' python3 -c '
+import nsx, os, sys
+run = nsx.open(sys.argv[1])
+for _ in range(2):  # the second time they replace their own
+    run.parquet("parquet")
+for name in run.tables:
+    with open(f"parquet/{name}.parquet", "rb") as f:
+        data = f.read()
+    assert data[:4] == data[-4:] == b"PAR1" and b"nsys-explain version" in data[-80:], name
+with open("mine.parquet", "w") as f:
+    f.write("a file of the user")
+try:
+    run.findings.parquet("mine.parquet")
+    raise AssertionError("a file of the user was replaced")
+except nsx.Error as e:
+    assert "not written by this program" in str(e), e
+' "$fix/synthetic.sqlite"
 if command -v node >/dev/null && [ -d "$m/node_modules/@duckdb/node-api" ]; then
-	holds 'a report with odd names' "$prog" "$fix/hostile_names.sqlite" -q --out odd
+	holds 'a report with Parquet' "$prog" "$fix/synthetic.sqlite" -q --format parquet --out report
+	holds 'a report with odd names' "$prog" "$fix/hostile_names.sqlite" -q --format parquet --out odd
 	for tables in report/tables odd/tables; do
-		python3 -c 'import csv, os, sys
-for name in os.listdir(sys.argv[1]):
-    rows = list(csv.reader(open(f"{sys.argv[1]}/{name}", newline="")))
-    print(name, len(rows) - 1, len(rows[0]))' $tables >counts
-		holds "DuckDB makes Parquet of $tables" node "$tests/duckdb.mjs" "$m/node_modules" $tables counts
+		holds "DuckDB reads Parquet and CSV of $tables alike" node "$tests/duckdb.mjs" "$m/node_modules" $tables
 	done
+	for trace in synthetic hostile_names; do
+		holds "DuckDB reads streams of Arrow and Parquet of $trace" python3 "$tests/arrow.py" \
+			"$(ls "$m"/node_modules/@duckdb/node-bindings-*/libduckdb.so)" "$fix/$trace.sqlite"
+	done
+	holds 'a report without Parquet again' "$prog" "$fix/synthetic.sqlite" -q --out report
+	holds 'Parquet files of an older run are removed' not ls report/tables/kernels.parquet
 else
 	part_skipped 'DuckDB is not here (needs node, and npm with its registry)'
 fi
