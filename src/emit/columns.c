@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "emit/columns.h"
 
-/* Limits of what is gathered at a time. Texts may be long, so the second limit is on their bytes. */
+/* Limits of what is gathered at a time. Texts may be long, so the second is on their bytes. */
 enum { FULL_ROWS = 1 << 17, FULL_BYTES = 16 << 20 };
 
 void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l,
