@@ -154,11 +154,48 @@ static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_ac
 	}
 }
 
-static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
-			   const struct nsx_ledger *l, double lost_ns, double whole_ns)
+/* Whether two ledgers have the same first row. */
+static bool phases_is_same(const struct nsx_ledger *a, const struct nsx_ledger *b)
 {
-	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
-	double share = lost_ns / whole_ns;
+	const struct nsx_account *x = a->v, *y = b->v;
+
+	return a->n && b->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
+}
+
+/* Phases that are judged together: pauses whose first row is the same. */
+struct alike {
+	const struct nsx_run_phase *first;
+	size_t n;
+	int64_t phase_ns;
+	double lost_ns;
+};
+
+/* Adds up the pauses like phase i, or takes any other phase alone. n is 0 if an earlier phase has
+ * added up phase i.
+ */
+static struct alike find_alike(const struct nsx_detect *d, size_t i)
+{
+	const struct nsx_run_phase *x = d->facts->run_phases;
+	const struct nsx_ledger *l = d->measured->phases;
+	struct alike ret = {.first = &x[i]};
+
+	for (size_t k = 0; k < d->facts->nrun_phases; k++) {
+		if (k != i && !(is_pause(&x[i]) && is_pause(&x[k]) && phases_is_same(&l[i], &l[k])))
+			continue;
+		if (k < i)
+			return (struct alike){.n = 0};
+		ret.n++;
+		ret.phase_ns += x[k].window.end_ns - x[k].window.start_ns;
+		ret.lost_ns += (double)l[k].v[0].ns / l[k].ngpus;
+	}
+	return ret;
+}
+
+static void phases_propose(struct nsx_detect *d, const struct alike *all,
+			   const struct nsx_ledger *l, double whole_ns)
+{
+	const struct nsx_run_phase *x = all->first;
+	double lost_ns = all->lost_ns, share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
 	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
@@ -182,7 +219,9 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 						   NSX_SEV_LOW,
 		.title = is_pause(x) ?
 				 nsx_tell(found, say_no_gpu_works_phase_which,
-					 nsx_tell_ns(found, phase_ns), name,
+					 nsx_tell_ns(found, all->phase_ns),
+					 all->n == 1 ? nsx_tell(found, say_phase_which, name) :
+						       nsx_tell(found, say_phases_which, all->n),
 					 nsx_account_words(d->facts, &l->v[0], found->arena)) :
 				 nsx_tell(found, say_phase_which_not_judged, name,
 					 nsx_verdict_words[j.verdict],
@@ -192,7 +231,7 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 				 is_pause(x) ? "" :
 					       nsx_tell(found, say_go_there,
 						       nsx_text_ns(found->arena, lost_ns),
-						       nsx_tell_ns(found, phase_ns)),
+						       nsx_tell_ns(found, all->phase_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
 							    say_time_between_first_last)},
@@ -205,14 +244,6 @@ static void phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	if (silent)
 		nsx_insert_evidence(&f, 0, silent);
 	nsx_found(found, &f);
-}
-
-/* Whether the row is also the first in the judged window, which then has its findings. */
-static bool phases_is_same(const struct nsx_account *x, const struct nsx_ledger *judged)
-{
-	const struct nsx_account *y = judged->v;
-
-	return judged->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
 }
 
 /* Proposes the time before the first GPU work or after the last if it is most of the recording and
@@ -266,13 +297,16 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 					      x->kind == NSX_PHASE_TAIL ? LARGE_SHARE :
 									  PAUSE_SHARE);
 
+		struct alike all;
+
 		/* start-up has its own line on the page */
 		if (!l->n || l->v[0].cls == NSX_L_COMPUTE ||
-		    phases_is_same(l->v, &d->measured->ledger) ||
+		    phases_is_same(l, &d->measured->ledger) ||
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
-		if ((double)l->v[0].ns / l->ngpus >= least_ns)
-			phases_propose(d, x, l, (double)l->v[0].ns / l->ngpus, whole_ns);
+		all = find_alike(d, i);
+		if (all.n && all.lost_ns >= least_ns)
+			phases_propose(d, &all, l, whole_ns);
 	}
 	recorded_ns = find_ends(d->trace, f, d->measured, end);
 	return propose_end(d, ends[0], end[0], recorded_ns, err) ?:

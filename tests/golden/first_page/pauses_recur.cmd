@@ -1,0 +1,1 @@
+explain @pauses_recur --out o
