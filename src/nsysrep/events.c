@@ -660,7 +660,10 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 
 void nsx_walker_done(struct nsx_walker *w)
 {
-	nsx_buf_done(&w->text);
+	for (size_t i = 0; i < ARRAY_LEN(w->json); i++) {
+		nsx_buf_done(&w->json[i].payload);
+		nsx_buf_done(&w->json[i].text);
+	}
 	free(w->layouts);
 	free(w->buf.plain);
 	free(w->buf.packed);

@@ -71,6 +71,12 @@ struct nsx_rep {
 	size_t ntables;
 };
 
+struct nsx_rep_json { /* a payload, and its JSON                             */
+	uint64_t pid, schema;
+	struct nsx_buf payload, text;
+};
+enum { NSX_REP_TEXTS = 256 };
+
 /* Walks the events of a block, one after the other. */
 struct nsx_walker {
 	const struct nsx_rep *rep;
@@ -79,7 +85,7 @@ struct nsx_walker {
 	struct nsx_event_layout *learnt; /* that of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
-	struct nsx_buf text; /* text of a payload                            */
+	struct nsx_rep_json json[NSX_REP_TEXTS]; /* by the payload's hash    */
 	/* Rows go to the uses of their tables; with notes they are only counted. */
 	/* Bit sets of the tables whose rows are wanted of the block, and of those among them whose
 	 * rows are not in memory.

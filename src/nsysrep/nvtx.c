@@ -225,6 +225,26 @@ bool nsx_nvtx_is_plain(const struct nsx_walker *w, const struct nsx_msg *body)
 	       !nsx_msg_has(body, PAYLOAD);
 }
 
+/* The JSON of a payload. Most stacks of Python repeat. */
+static struct nsx_val payload_text(struct nsx_walker *w, const struct nsx_rep_payload *p)
+{
+	uint64_t hash = nsx_hash(p->bytes.p, p->bytes.n) + nsx_hash_u64(p->pid);
+	struct nsx_rep_json *x = &w->json[hash % NSX_REP_TEXTS];
+
+	if (x->pid != p->pid || x->schema != p->schema || x->payload.n != p->bytes.n ||
+	    (p->bytes.n && memcmp(x->payload.p, p->bytes.p, p->bytes.n))) {
+		x->pid = p->pid;
+		x->schema = p->schema;
+		nsx_buf_clear(&x->payload);
+		nsx_buf_clear(&x->text);
+		nsx_buf_add(&x->payload, (const char *)p->bytes.p, p->bytes.n);
+		if (!nsx_payload_json(&w->rep->schemas, p, &x->text))
+			nsx_buf_clear(&x->text);
+	}
+	return x->text.n ? (struct nsx_val){NSX_V_TEXT, (uint32_t)x->text.n, {.p = x->text.p}} :
+			   nsx_val_none();
+}
+
 int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_err *err)
 {
 	struct nsx_msg m, of_schema;
@@ -246,12 +266,8 @@ int nsx_walk_nvtx(struct nsx_walker *w, const struct nsx_msg *body, struct nsx_e
 		return add_mpi_call(w, body, &p, err);
 	v[1] = val_of_real(&m, 3, true);
 	v[2] = val_of_real(&m, 6, false);
-	v[3] = nsx_val_none();
-	nsx_buf_clear(&w->text);
-	if (nsx_msg_has(&m, OF_SCHEMA) && !w->notes && nsx_is_wanted(w, NSX_REP_NVTX) &&
-	    nsx_payload_json(&w->rep->schemas, &p, &w->text))
-		v[3] = (struct nsx_val){NSX_V_TEXT, (uint32_t)w->text.n,
-					{.p = w->text.p}};
+	v[3] = nsx_msg_has(&m, OF_SCHEMA) && !w->notes && nsx_is_wanted(w, NSX_REP_NVTX) ?
+		       payload_text(w, &p) : nsx_val_none();
 	return nsx_walk_row(w, NSX_REP_NVTX, &(struct nsx_row_of){
 			    .body = body, .part = &m, .code = v}, err);
 }

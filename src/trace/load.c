@@ -396,6 +396,8 @@ static void free_loader(struct nsx_loader *l)
 	free_stacks(&l->osrt_stacks);
 	free(l->backtraces);
 	free(l->python);
+	nsx_groups_done(&l->python_texts);
+	free(l->python_known);
 	for (size_t i = 0; i < l->nraw; i++)
 		free(l->raw[i]);
 	free(l->raw);

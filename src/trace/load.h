@@ -266,6 +266,8 @@ struct nsx_loader {
 	/* Guarded by lock. site holds a name until all stacks are read. */
 	struct nsx_python_stack *python;
 	size_t npython, cap_python;
+	struct nsx_groups python_texts; /* {hash of the JSON, its length}    */
+	struct nsx_python_stack *python_known; /* by text: its site and text */
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
 	int64_t most_backtrace; /* greatest stack id that a call refers to. It and nfrom_zero, the

@@ -100,32 +100,34 @@ static bool read_frames(struct text json, struct nsx_buf *stack, struct nsx_buf 
 	return n;
 }
 
-static int store_python_stack(struct nsx_loader *l, struct nsx_python_stack *x,
-			      const struct nsx_buf *stack, const struct nsx_buf *site,
-			      struct nsx_err *err)
+static int read_python_stack(struct nsx_loader *l, struct text json, struct nsx_python_stack *ret,
+			     struct nsx_err *err)
 {
-	int rc = nsx_strings_add(l->strings, site->p, site->n, &x->site, err) ?:
-		 nsx_strings_add(l->strings, stack->p, stack->n, &x->text, err);
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf stack = {0}, site = {0};
 
-	if (rc)
-		return rc;
-	pthread_mutex_lock(&l->lock);
-	rc = nsx_push(l->python, l->npython, l->cap_python, "stacks of Python", err, *x);
-	pthread_mutex_unlock(&l->lock);
-	return rc;
+	return !read_frames(json, &stack, &site) ? 0 :
+	       nsx_strings_add(l->strings, site.p, site.n, &ret->site, err) ?:
+	       nsx_strings_add(l->strings, stack.p, stack.n, &ret->text, err);
 }
 
 int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 		    uint64_t global_tid, int64_t at_ns, struct nsx_err *err)
 {
-	struct nsx_python_stack x = {.global_tid = global_tid, .at_ns = at_ns};
 	struct text text = {json->u.p, json->len};
-	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf stack = {0}, site = {0};
-	int rc = 0;
+	struct nsx_python_stack *known;
+	int rc;
 
-	if (json->type == NSX_V_TEXT && memmem(text.p, text.n, "\"Frames\"", 8) &&
-	    read_frames(text, &stack, &site))
-		rc = store_python_stack(l, &x, &stack, &site, err);
+	if (json->type != NSX_V_TEXT || !memmem(text.p, text.n, "\"Frames\"", 8))
+		return 0;
+	pthread_mutex_lock(&l->lock);
+	known = nsx_group_value(&l->python_texts, &l->python_known, nsx_hash(text.p, text.n),
+				text.n, "stacks of Python", err);
+	rc = !known ? err->rc : known->text ? 0 : read_python_stack(l, text, known, err);
+	if (!rc && known->text)
+		rc = nsx_push(l->python, l->npython, l->cap_python, "stacks of Python", err,
+			      (struct nsx_python_stack){global_tid, at_ns, known->site,
+							known->text});
+	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
 

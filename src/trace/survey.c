@@ -441,7 +441,7 @@ int nsx_want_crossing(struct nsx_loader *l,
 	sort_wanted_times(x);
 	*ret = x->nat > was;
 	if (*ret)
-		l->ncreated = 0;
+		l->ncreated = l->npython = 0;
 	return 0;
 }
 

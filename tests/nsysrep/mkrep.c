@@ -34,6 +34,7 @@ enum {
 	TYPE_INT64 = 17,
 	TYPE_DOUBLE = 20,
 	TYPE_STRING_ID = 80,
+	FIXED_LIST = 16,
 	NVTX_DOMAIN_MADE = 75,
 	NVTX_THREAD_NAME = 39,
 	MPI_DOMAIN = 19792, /* also in mkrep.def */
@@ -135,6 +136,7 @@ struct cursor {
 struct schema {
 	int64_t pid;
 	struct buf entries;
+	size_t size; /* of the data                                          */
 };
 
 struct rep {
@@ -147,6 +149,11 @@ struct rep {
 	int64_t nevents, nmetrics, nthreads;
 	struct buf strings;	/* field 1 of the string block */
 	int64_t nstrings;
+	struct text {
+		char *s;
+		int64_t id;
+	} *texts; /* of payloads                                             */
+	int ntexts;
 	struct buf catalogue;	/* HEADER 13 and 14 */
 	struct buf place[NPLACES];
 	struct schema *schemas;
@@ -369,8 +376,10 @@ static void event_put(struct rep *r, struct buf *event)
 		block_end(r);
 }
 
-/* The id of the process's schema with these entries; a new one if there is none. */
-static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries)
+/* The id of the process's schema with these entries for data of this size; a new one if there is
+ * none.
+ */
+static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries, size_t size)
 {
 	struct schema *s;
 
@@ -384,16 +393,22 @@ static int64_t schema_of(struct rep *r, int64_t pid, const struct buf *entries)
 	s = &r->schemas[r->nschemas];
 	memset(s, 0, sizeof(*s));
 	s->pid = pid;
+	s->size = size;
 	put_raw(&s->entries, entries->p, entries->n);
 	return FIRST_SCHEMA + r->nschemas++;
 }
 
-static void entry_put(struct buf *entries, const char *name, int type,
-		      size_t offset, uint32_t meaning)
+/* n: the number of values of a list; 0: it is no list. */
+static void entry_put(struct buf *entries, const char *name, int64_t type,
+		      size_t offset, uint32_t meaning, int64_t n)
 {
 	struct buf e = {0};
 
 	put_int(&e, 1, type);
+	if (n) {
+		put_int(&e, 2, FIXED_LIST);
+		put_int(&e, 4, n);
+	}
 	put_int(&e, 3, (int64_t)offset);
 	put_text(&e, 7, name);
 	if (meaning)
@@ -415,7 +430,7 @@ static void payload_put(struct rep *r, uint32_t body, int64_t pid,
 	const uint32_t path[] = {body, 8, 9, 1};
 	struct buf *b = message_at(&r->m, path, 4);
 
-	put_int(b, 1, schema_of(r, pid, entries));
+	put_int(b, 1, schema_of(r, pid, entries, data->n));
 	put_bytes(b, 2, data->p, data->n);
 	free(entries->p);
 	free(data->p);
@@ -433,39 +448,87 @@ static void payload_of_columns(struct rep *r, struct cursor *c, int64_t pid)
 
 		if (null && !f->preset)
 			continue;
-		entry_put(&entries, f->column, TYPE_INT64, data.n, f->path[0]);
+		entry_put(&entries, f->column, TYPE_INT64, data.n, f->path[0], 0);
 		put_raw(&data, &v, sizeof(v));
 	}
 	payload_put(r, c->t->body, pid, &entries, &data);
 }
 
-/* Makes a payload from flat JSON: whole numbers, fractions and texts. */
-static void payload_of_json(struct rep *r, struct cursor *c, int64_t pid)
+/* The id of a text of a payload, which often repeats. */
+static int64_t text_id(struct rep *r, const char *s)
 {
-	struct buf entries = {0}, data = {0};
+	for (int i = 0; i < r->ntexts; i++)
+		if (!strcmp(r->texts[i].s, s))
+			return r->texts[i].id;
+	r->texts = grow(r->texts, r->ntexts + 1, sizeof(*r->texts));
+	r->texts[r->ntexts].s = strdup(s);
+	return r->texts[r->ntexts++].id = string_add(r, s);
+}
+
+static void json_put(struct rep *r, int64_t pid, const char *json, struct buf *entries,
+		     struct buf *data);
+
+/* Makes an entry and data from a JSON list of objects that have the same keys. */
+static void list_put(struct rep *r, int64_t pid, const char *key, const char *json,
+		     struct buf *entries, struct buf *data)
+{
+	sqlite3_stmt *each = query(r, "SELECT value FROM json_each(?)");
+	struct buf all = {0};
+	int64_t type = 0, n = 0;
+
+	sqlite3_bind_text(each, 1, json, -1, SQLITE_TRANSIENT);
+	for (; step(r, each); n++) {
+		struct buf parts = {0}, one = {0};
+
+		json_put(r, pid, text_of(each, 0), &parts, &one);
+		type = schema_of(r, pid, &parts, one.n);
+		put_raw(&all, one.p, one.n);
+		free(parts.p);
+		free(one.p);
+	}
+	sqlite3_finalize(each);
+	entry_put(entries, key, type, data->n, 0, n);
+	put_raw(data, all.p, all.n);
+	free(all.p);
+}
+
+/* Makes entries and data from a JSON object of whole numbers, fractions, texts and lists. */
+static void json_put(struct rep *r, int64_t pid, const char *json, struct buf *entries,
+		     struct buf *data)
+{
 	sqlite3_stmt *each = query(r, "SELECT key, type, value FROM json_each(?)");
 
-	sqlite3_bind_text(each, 1, text_of(c->rows, c->json_at), -1,
-			  SQLITE_TRANSIENT);
+	sqlite3_bind_text(each, 1, json, -1, SQLITE_TRANSIENT);
 	while (step(r, each)) {
 		const char *key = text_of(each, 0), *type = text_of(each, 1);
 		int64_t v = sqlite3_column_int64(each, 2);
 		double d = sqlite3_column_double(each, 2);
 
+		if (!strcmp(type, "array")) {
+			list_put(r, pid, key, text_of(each, 2), entries, data);
+			continue;
+		}
 		if (!strcmp(type, "integer")) {
-			entry_put(&entries, key, TYPE_INT64, data.n, 0);
+			entry_put(entries, key, TYPE_INT64, data->n, 0, 0);
 		} else if (!strcmp(type, "real")) {
-			entry_put(&entries, key, TYPE_DOUBLE, data.n, 0);
+			entry_put(entries, key, TYPE_DOUBLE, data->n, 0, 0);
 			memcpy(&v, &d, sizeof(v));
 		} else if (!strcmp(type, "text")) {
-			entry_put(&entries, key, TYPE_STRING_ID, data.n, 0);
-			v = string_add(r, text_of(each, 2));
+			entry_put(entries, key, TYPE_STRING_ID, data->n, 0, 0);
+			v = text_id(r, text_of(each, 2));
 		} else {
-			complain(r, c->t->name, c->t->json, "nested JSON");
+			complain(r, "JSON", key, type);
 		}
-		put_raw(&data, &v, sizeof(v));
+		put_raw(data, &v, sizeof(v));
 	}
 	sqlite3_finalize(each);
+}
+
+static void payload_of_json(struct rep *r, struct cursor *c, int64_t pid)
+{
+	struct buf entries = {0}, data = {0};
+
+	json_put(r, pid, text_of(c->rows, c->json_at), &entries, &data);
 	payload_put(r, c->t->body, pid, &entries, &data);
 }
 
@@ -995,6 +1058,7 @@ static int schemas_put(struct rep *r, struct buf *out)
 			put_int(&b, 1, FIRST_SCHEMA + k);
 			put_int(&b, 2, 1);
 			put_raw(&b, r->schemas[k].entries.p, r->schemas[k].entries.n);
+			put_int(&b, 6, (int64_t)r->schemas[k].size);
 			put_buf(&process, 2, &b);
 		}
 		if (!seen)

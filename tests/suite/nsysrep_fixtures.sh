@@ -72,7 +72,7 @@ diff -r "sqlite/$name" "nsys-rep/$name" >"$name.diff"
 EOF
 export prog SOURCE_DATE_EPOCH=1
 find files -name '*.nsys-rep' | sed 's/^files.//; s/\.nsys-rep$//' | sort |
-	awk -v all="${FIXTURES:-}" 'all != "" || NR % 4 == 1 || /^(mpi|nccl|nvtx|osrt)/ || /labels|metrics|synthetic/' >names
+	awk -v all="${FIXTURES:-}" 'all != "" || NR % 4 == 1 || /^(mpi|nccl|nvtx|osrt)/ || /labels|metrics|python|synthetic/' >names
 xargs -P "$(nproc)" -n 1 sh both.sh <names
 while read -r name; do
 	if grep -q "^$name	" "$tests/nsysrep/differs.txt"; then
