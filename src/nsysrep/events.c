@@ -269,9 +269,8 @@ static int note_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 	uint32_t nbroken = w->notes->at.nbroken;
 	const struct nsx_msg_field *last = &body->v[stacked[kind].field];
 	struct nsx_wire at = nsx_wire_of(message);
-	struct nsx_rep_stack *x;
-	bool is_new;
-	int rc = 0;
+	struct nsx_rep_order *order = &w->notes->order[kind];
+	const struct nsx_rep_stack *x;
 
 	if (!nsx_msg_has(body, stacked[kind].field)) {
 		message.n = 0;
@@ -283,18 +282,21 @@ static int note_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 	}
 	if (message.n)
 		note_table(w, stacked[kind].table);
-	x = nsx_stacks_add(&w->notes->stacks[kind], w->notes->arena, message, &is_new);
-	if (!x || is_new)
-		rc = add_frames(w, kind, message, 0, err);
-	else {
+	x = nsx_stacks_find(&w->notes->stacks[kind], order, message);
+	if (x) {
 		*nrows += x->nframes;
 		w->notes->at.nbroken += x->is_broken;
+	} else {
+		if (add_frames(w, kind, message, 0, err))
+			return err->rc;
+		x = nsx_stacks_add(&w->notes->stacks[kind], &(struct nsx_rep_stack){
+				   .fields = message, .nframes = *nrows - before,
+				   .is_broken = w->notes->at.nbroken > nbroken});
 	}
-	if (x && is_new) {
-		x->nframes = *nrows - before;
-		x->is_broken = w->notes->at.nbroken > nbroken;
-	}
-	return rc;
+	order->is_full |= !x;
+	if (!order->is_full)
+		nsx_push_or_die(order->v, order->n, order->cap, x->index);
+	return 0;
 }
 
 static int add_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct nsx_piece message,
@@ -623,12 +625,23 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
 		     enum nsx_rep_stacked kind, struct nsx_err *err)
 {
-	const struct nsx_rep_kept *kept = &x->kept[kind];
+	const struct nsx_rep_stacks *stacks = &w->rep->stacks[kind];
+	struct nsx_source_use *use = w->use[stacked[kind].table];
 	int rc = 0;
 
-	for (int64_t i = 0; !rc && i < x->nstacks[kind]; i++)
-		rc = add_frames(w, kind, kept->content[kept->order[i]].fields,
-				x->before[kind] + i + 1, err);
+	if (!w->first[kind])
+		w->first[kind] = nsx_alloc(stacks->groups.n, sizeof(**w->first));
+	for (int64_t i = 0; !rc && i < x->nstacks[kind]; i++) {
+		const struct nsx_rep_stack *stack = stacks->content[x->kept[kind][i]];
+		int64_t *first = &w->first[kind][stack->index], id = x->before[kind] + i + 1;
+
+		if (*first && use->again && use->again(use->ctx, *first, id)) {
+			use->rid += stack->nframes;
+			continue;
+		}
+		*first = *first ?: id;
+		rc = add_frames(w, kind, stack->fields, id, err);
+	}
 	return rc;
 }
 
@@ -647,7 +660,7 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 		return err->rc;
 	w->asked = w->wanted = wanted;
 	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
-		if (nsx_is_wanted(w, stacked[kind].table) && x->kept[kind].content) {
+		if (nsx_is_wanted(w, stacked[kind].table) && x->kept[kind]) {
 			if (walk_kept(w, x, kind, err))
 				return err->rc;
 			w->wanted &= ~(UINT64_C(1) << stacked[kind].table);
@@ -664,6 +677,8 @@ void nsx_walker_done(struct nsx_walker *w)
 		nsx_buf_done(&w->json[i].payload);
 		nsx_buf_done(&w->json[i].text);
 	}
+	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
+		free(w->first[kind]);
 	free(w->layouts);
 	free(w->buf.plain);
 	free(w->buf.packed);

@@ -47,7 +47,7 @@ struct nsx_rep_index {
 	int64_t nstacks[NSX_NSTACKED];
 	int64_t before[NSX_NSTACKED]; /* stacks in earlier blocks: ids count on */
 	bool is_kept[NSX_NSTACKED]; /* all stacks of the block are in memory */
-	struct nsx_rep_kept kept[NSX_NSTACKED];
+	const uint16_t *kept[NSX_NSTACKED]; /* their contents; NULL: they are not kept */
 };
 
 struct nsx_rep {
@@ -59,6 +59,7 @@ struct nsx_rep {
 	struct nsx_rep_metric *metrics; /* ordered by type                   */
 	size_t nmetrics, metrics_cap;
 	struct nsx_rep_index *index; /* by block                             */
+	struct nsx_rep_stacks stacks[NSX_NSTACKED];
 	/* By event type: bit set of the tables in which its events have rows. */
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi; /* sorted by nsx_rep_mpi_order              */
@@ -85,6 +86,7 @@ struct nsx_walker {
 	struct nsx_event_layout *learnt; /* that of the current message, if it was just learnt */
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
+	int64_t *first[NSX_NSTACKED]; /* by content: id of its first stack; 0: none */
 	struct nsx_rep_json json[NSX_REP_TEXTS]; /* by the payload's hash    */
 	/* Rows go to the uses of their tables; with notes they are only counted. */
 	/* Bit sets of the tables whose rows are wanted of the block, and of those among them whose
@@ -105,7 +107,8 @@ struct nsx_notes {
 	size_t nmpi, mpi_cap, nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
 	unsigned nunknown;
-	struct nsx_rep_stacks stacks[NSX_NSTACKED];
+	struct nsx_rep_stacks *stacks; /* of the report, by kind             */
+	struct nsx_rep_order order[NSX_NSTACKED];
 	struct nsx_rep_rows rows; /* rows of rare tables                     */
 	size_t most_rows;	  /* of a rare table                         */
 	size_t few_rows;	  /* most of one that is rare in some reports only */

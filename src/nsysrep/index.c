@@ -47,11 +47,15 @@ static void merge_notes(struct job *job, struct nsx_notes *n)
 static void keep_stacks(struct nsx_rep *rep, struct nsx_notes *notes, size_t first, size_t end)
 {
 	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
-		struct nsx_rep_kept kept = nsx_stacks_finish(&notes->stacks[k], notes->arena);
+		struct nsx_rep_order *o = &notes->order[k];
+		uint16_t *kept = nsx_arena_get(notes->arena, o->n * sizeof(*kept));
 
+		if (o->n)
+			memcpy(kept, o->v, o->n * sizeof(*kept));
+		free(o->v);
 		for (size_t b = first; b < end && rep->index[b].is_kept[k]; b++) {
 			rep->index[b].kept[k] = kept;
-			kept.order += rep->index[b].nstacks[k];
+			kept += rep->index[b].nstacks[k];
 		}
 	}
 }
@@ -67,6 +71,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	int rc = 0;
 
 	notes->arena = nsx_arena_new();
+	notes->stacks = rep->stacks;
 	notes->most_rows = MOST_RARE_ROWS / job->nparts;
 	notes->few_rows = NSX_MIN((end - first) * FEW_ROWS_A_BLOCK, notes->most_rows);
 	notes->rows = (struct nsx_rep_rows){.arena = notes->arena, .defs = rep->def};
@@ -83,7 +88,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		}
 		memcpy(notes->at.nstacks, w->nstacks, sizeof(w->nstacks));
 		for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++)
-			notes->at.is_kept[k] = !notes->stacks[k].is_full;
+			notes->at.is_kept[k] = !notes->order[k].is_full;
 		rep->index[b] = notes->at;
 	}
 	keep_stacks(rep, notes, first, end);
@@ -250,6 +255,10 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 {
 	int rc;
 
+	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
+		pthread_mutex_init(&rep->stacks[k].lock, NULL);
+		rep->stacks[k].arena = nsx_arena_new();
+	}
 	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks, "blocks of events", err))
 		return err->rc;
 	rc = walk_all(rep, err);

@@ -232,6 +232,12 @@ static void close_rep(void *ctx)
 	nsx_rows_done(&rep->facts);
 	nsx_rep_schemas_done(&rep->schemas);
 	nsx_rep_strings_done(&rep->strings);
+	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
+		pthread_mutex_destroy(&rep->stacks[k].lock);
+		nsx_arena_free(rep->stacks[k].arena);
+		nsx_groups_done(&rep->stacks[k].groups);
+		free(rep->stacks[k].content);
+	}
 	free(rep->metrics);
 	free(rep->mpi);
 	free(rep->processes);

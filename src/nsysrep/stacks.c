@@ -3,52 +3,57 @@
 #include "nsysrep/layout.h"
 #include "nsysrep/stacks.h"
 
-/* Most bytes of contents that one thread keeps at a time, most contents, and most that are compared
- * with one stack.
- */
-enum { MOST_BYTES = 256 * 1024, MOST_CONTENTS = NSX_STACK_SLOTS / 2, MOST_COMPARED = 32 };
+/* Most bytes of contents that are kept, and most contents. */
+enum { MOST_BYTES = 2 * 1024 * 1024, MOST_CONTENTS = UINT16_MAX };
 
-struct nsx_rep_stack *nsx_stacks_add(struct nsx_rep_stacks *s, struct nsx_arena *a,
-				     struct nsx_piece fields, bool *is_new)
+static bool has_fields(const struct nsx_rep_stack *x, struct nsx_piece fields)
 {
-	size_t at = nsx_hash(fields.p, fields.n) % NSX_STACK_SLOTS, end = at + MOST_COMPARED;
-	struct nsx_rep_stack *x = NULL;
-	uint16_t *slot = s->slots;
-
-	for (; at < end; at++) {
-		slot = &s->slots[at % NSX_STACK_SLOTS];
-		x = *slot ? &s->content[*slot - 1] : NULL;
-		if (!x || (x->fields.n == fields.n && !memcmp(x->fields.p, fields.p, fields.n)))
-			break;
-	}
-	*is_new = !x;
-	s->is_full |= at == end || (*is_new && (s->ncontents == MOST_CONTENTS ||
-						s->nbytes + fields.n > MOST_BYTES));
-	if (s->is_full)
-		return NULL;
-	if (*is_new) {
-		uint8_t *copy = nsx_arena_get(a, fields.n + NSX_LAYOUT_SLACK);
-
-		memcpy(copy, fields.p, fields.n);
-		s->nbytes += fields.n + sizeof(*x) + NSX_LAYOUT_SLACK;
-		nsx_push_or_die(s->content, s->ncontents, s->cap,
-				(struct nsx_rep_stack){.fields = {copy, fields.n}});
-		*slot = (uint16_t)s->ncontents;
-	}
-	nsx_push_or_die(s->order, s->n, s->order_cap, (uint16_t)(*slot - 1));
-	return &s->content[*slot - 1];
+	return x && x->fields.n == fields.n && !memcmp(x->fields.p, fields.p, fields.n);
 }
 
-struct nsx_rep_kept nsx_stacks_finish(struct nsx_rep_stacks *s, struct nsx_arena *a)
+const struct nsx_rep_stack *nsx_stacks_find(struct nsx_rep_stacks *s, struct nsx_rep_order *o,
+					    struct nsx_piece fields)
 {
-	struct nsx_rep_stack *content = nsx_arena_get(a, s->ncontents * sizeof(*content));
-	uint16_t *order = nsx_arena_get(a, s->n * sizeof(*order));
+	uint64_t hash = nsx_hash(fields.p, fields.n);
+	const struct nsx_rep_stack **recent = &o->recent[hash % ARRAY_LEN(o->recent)], *x;
+	uint32_t at;
 
-	if (s->n) {
-		memcpy(content, s->content, s->ncontents * sizeof(*content));
-		memcpy(order, s->order, s->n * sizeof(*order));
+	if (has_fields(*recent, fields))
+		return *recent;
+	pthread_mutex_lock(&s->lock);
+	at = nsx_group_find(&s->groups, hash, fields.n);
+	x = at == NSX_NONE ? NULL : s->content[at];
+	pthread_mutex_unlock(&s->lock);
+	if (!has_fields(x, fields))
+		return NULL;
+	*recent = x;
+	return x;
+}
+
+const struct nsx_rep_stack *nsx_stacks_add(struct nsx_rep_stacks *s,
+					   const struct nsx_rep_stack *stack)
+{
+	size_t n = stack->fields.n;
+	struct nsx_rep_stack *x = NULL;
+	uint8_t *copy;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->groups.n < MOST_CONTENTS && s->nbytes + n <= MOST_BYTES) {
+		const struct nsx_rep_stack **to = nsx_group_few(
+			&s->groups, &s->content, nsx_hash(stack->fields.p, n), n);
+
+		if (!*to) {
+			x = nsx_arena_get(s->arena, sizeof(*x));
+			copy = nsx_arena_get(s->arena, n + NSX_LAYOUT_SLACK);
+			memcpy(copy, stack->fields.p, n);
+			s->nbytes += n + NSX_LAYOUT_SLACK + sizeof(*x);
+			*x = *stack;
+			x->fields.p = copy;
+			x->index = (uint16_t)(to - s->content);
+			*to = x;
+		}
+		x = has_fields(*to, stack->fields) ? (struct nsx_rep_stack *)*to : NULL;
 	}
-	free(s->content);
-	free(s->order);
-	return (struct nsx_rep_kept){content, order};
+	pthread_mutex_unlock(&s->lock);
+	return x;
 }

@@ -5,39 +5,37 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include "base/arena.h"
+#include "base/group.h"
 #include "nsysrep/wire.h"
 
 struct nsx_rep_stack {
 	struct nsx_piece fields; /* the event's fields from its first frame to its last */
 	uint32_t nframes;
+	uint16_t index;
 	bool is_broken; /* the frame after these is damaged                  */
 };
 
-enum { NSX_STACK_SLOTS = 4096 };
-
-/* The stacks of consecutive blocks. Begins zeroed. */
-struct nsx_rep_stacks {
-	struct nsx_rep_stack *content; /* each once                          */
-	size_t ncontents, cap;
-	uint16_t slots[NSX_STACK_SLOTS]; /* the content's index + 1; 0: free */
-	uint16_t *order; /* the contents of all stacks, as they follow each other */
-	size_t n, order_cap;
-	size_t nbytes; /* size of the contents                               */
-	bool is_full;  /* stacks are missing from here on                    */
+struct nsx_rep_stacks { /* contents, shared by the threads of the index      */
+	pthread_mutex_t lock;
+	struct nsx_groups groups; /* {hash, size}                            */
+	const struct nsx_rep_stack **content;
+	size_t cap, nbytes;
+	struct nsx_arena *arena; /* owner of the contents                    */
 };
 
-/* Where a block's stacks are; content NULL: they are not kept. */
-struct nsx_rep_kept {
-	const struct nsx_rep_stack *content;
-	const uint16_t *order;
+/* The stacks of consecutive blocks, by the index of their content. Begins zeroed. */
+struct nsx_rep_order {
+	uint16_t *v;
+	size_t n, cap;
+	bool is_full; /* stacks are missing from here on                     */
+	const struct nsx_rep_stack *recent[256]; /* by hash                  */
 };
 
-/* Appends a stack. Returns its content, of which the caller fills in what follows the fields if
- * *is_new; NULL: it is not kept, because there are too many contents. Owner of contents: the
- * arena.
- */
-struct nsx_rep_stack *nsx_stacks_add(struct nsx_rep_stacks *s, struct nsx_arena *a,
-				     struct nsx_piece fields, bool *is_new);
-/* Moves order and contents to the arena, and frees the rest. */
-struct nsx_rep_kept nsx_stacks_finish(struct nsx_rep_stacks *s, struct nsx_arena *a);
+/* Finds a content; NULL: it is new. */
+const struct nsx_rep_stack *nsx_stacks_find(struct nsx_rep_stacks *s, struct nsx_rep_order *o,
+					    struct nsx_piece fields);
+/* Copies a content. NULL: there are too many. */
+const struct nsx_rep_stack *nsx_stacks_add(struct nsx_rep_stacks *s,
+					   const struct nsx_rep_stack *stack);

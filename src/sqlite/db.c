@@ -724,7 +724,7 @@ static int read_source(const struct nsx_source *source, size_t table,
 	size_t nblocks = source->blocks(source->ctx, table);
 	struct nsx_source_reader *r;
 	int columns[NSX_MAX_COLUMNS];
-	struct nsx_source_use use = {table, columns, n, insert_row, insert, true, 1};
+	struct nsx_source_use use = {table, columns, n, insert_row, NULL, insert, true, 1};
 	int rc;
 
 	for (unsigned i = 0; i < n; i++)

@@ -75,6 +75,10 @@ struct nsx_scan_share {
 	struct nsx_scan *scan;
 	struct nsx_choice *choice;
 	nsx_row_fn fn;
+	/* Called instead of fn for rows that equal the earlier ones with `first` in their first
+	 * column, but for having `id` there. False: the rows are needed. NULL: always.
+	 */
+	bool (*again)(void *ctx, int64_t first, int64_t id);
 	void *ctx;
 };
 /* Divides scans of a source into parts of the same blocks, so that each block is read once for all

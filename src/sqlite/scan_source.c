@@ -205,7 +205,7 @@ static int read_blocks(const struct nsx_scan_share *v, size_t n, struct nsx_sour
 		const struct nsx_sourcescan *s = sourcescan_of(v[i].scan);
 
 		uses[i] = (struct nsx_source_use){s->table, s->columns, s->ncolumns, v[i].fn,
-						  v[i].ctx, false, 0};
+						  v[i].again, v[i].ctx, false, 0};
 		rids[i] = (int64_t)s->parts[part].rows + 1;
 	}
 	rc = source->reader(source->ctx, uses, n, &r, err);
@@ -231,7 +231,7 @@ int nsx_scan_run_joined(const struct nsx_scan_share *v, size_t n, unsigned part,
 static int scan_source_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
 			   nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
-	return nsx_scan_run_joined(&(struct nsx_scan_share){s, choice, fn, ctx}, 1, part, err);
+	return nsx_scan_run_joined(&(struct nsx_scan_share){s, choice, fn, NULL, ctx}, 1, part, err);
 }
 
 const struct nsx_scan_backend nsx_source_backend = {

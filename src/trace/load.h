@@ -315,6 +315,7 @@ struct nsx_tableload {
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
+	bool (*again)(void *part, int64_t first, int64_t id); /* of nsx_scan_share */
 	/* The time of a row. Set for tables that may be read in part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */

@@ -163,7 +163,8 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 		struct nsx_part *p = &job->tables[k]->parts[job->part];
 
 		prepare_part(p);
-		v[k] = (struct nsx_scan_share){p->table->scan, &p->choice, pass_row_to_table, p};
+		v[k] = (struct nsx_scan_share){p->table->scan, &p->choice, pass_row_to_table,
+						 p->table->again, p};
 	}
 	rc = run_shares(jobs, v, job->ntables, job->part, err);
 	for (size_t k = 0; k < job->ntables; k++) {

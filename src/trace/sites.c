@@ -162,6 +162,26 @@ static int read_frame(struct nsx_part *p, const struct nsx_val *v, struct nsx_er
 	return 0;
 }
 
+/* Adds a stack that equals an earlier one. A part with defects needs the rows to count them. */
+static bool repeat_stack(void *part, int64_t first, int64_t id)
+{
+	const struct nsx_part *p = part;
+	struct own *own = p->own;
+	size_t at = NSX_SEARCH((size_t)0, own->n, i, own->v[i].id < first), end = own->n;
+	struct nsx_err err;
+
+	if (p->defects.mistyped || p->defects.dangling)
+		return false;
+	for (; at < end && own->v[at].id == first; at++) {
+		struct chain c = own->v[at];
+
+		c.id = id;
+		if (nsx_push(own->v, own->n, own->cap, "stacks", &err, c))
+			return false;
+	}
+	return true;
+}
+
 /* Compares frames by content, because their ids depend on thread timing. */
 static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
@@ -194,41 +214,36 @@ static void merge_chain(const struct nsx_loader *l, struct chain *to, const stru
 /* Collects the stacks of a table, each once, ordered by id. A stack is stored as the index of its
  * pair (innermost frame, site).
  */
-static int join_chains(struct nsx_loader *l, const struct own *own,
+static int join_chains(struct nsx_loader *l, struct own *own,
 		       struct nsx_stacks *ret, struct nsx_err *err)
 {
-	struct chain *all;
-	size_t n = 0, kept = 0;
+	struct own *all = own;
+	size_t kept = 0;
 	int rc = 0;
 
-	for (size_t p = 0; p < NSX_MAX_THREADS; p++)
-		n += own[p].n;
-	if (!n)
-		return 0;
-	all = nsx_try_alloc(n, sizeof(*all), "stacks", err);
-	if (!all)
-		return err->rc;
-	n = 0;
-	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
-		if (own[p].n)
-			memcpy(all + n, own[p].v, own[p].n * sizeof(*all));
-		n += own[p].n;
+	for (size_t p = 1; !rc && p < NSX_MAX_THREADS; p++) {
+		rc = nsx_grow(&all->v, &all->cap, all->n + own[p].n, sizeof(*all->v), "stacks", err);
+		if (!rc && own[p].n)
+			memcpy(all->v + all->n, own[p].v, own[p].n * sizeof(*all->v));
+		all->n += own[p].n;
+		free(own[p].v);
 	}
-	nsx_sort(all, n, sizeof(*all), cmp_chains);
-	for (size_t i = 0; i < n; i++)
-		if (kept && all[kept - 1].id == all[i].id)
-			merge_chain(l, &all[kept - 1], &all[i]);
+	if (rc || !all->n)
+		return rc;
+	nsx_sort(all->v, all->n, sizeof(*all->v), cmp_chains);
+	for (size_t i = 0; i < all->n; i++)
+		if (kept && all->v[kept - 1].id == all->v[i].id)
+			merge_chain(l, &all->v[kept - 1], &all->v[i]);
 		else
-			all[kept++] = all[i];
+			all->v[kept++] = all->v[i];
 	ret->id = nsx_try_alloc(kept, sizeof(*ret->id), "stacks", err);
 	ret->stack = nsx_try_alloc(kept, sizeof(*ret->stack), "stacks", err);
 	rc = ret->id && ret->stack ? 0 : err->rc;
 	for (size_t i = 0; !rc && i < kept; i++) {
-		ret->id[i] = all[i].id;
-		rc = nsx_group(&l->stacks, all[i].leaf, all[i].site, &ret->stack[i], err);
+		ret->id[i] = all->v[i].id;
+		rc = nsx_group(&l->stacks, all->v[i].leaf, all->v[i].site, &ret->stack[i], err);
 	}
 	ret->n = rc ? 0 : kept;
-	free(all);
 	return rc;
 }
 
@@ -261,6 +276,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 					      .fields = fields[i],
 					      .nfields = NFIELDS,
 					      .row = read_frame,
+					      .again = repeat_stack,
 					      .own_size = sizeof(struct own)};
 		NSX_AT_EXIT(nsx_free_at) struct own *own = NULL;
 
@@ -270,8 +286,7 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 		table.own = own;
 		rc = nsx_load_tables(l, &table, 1, "stacks", err) ?:
 		     join_chains(l, own, to[i], err);
-		for (size_t p = 0; p < NSX_MAX_THREADS; p++)
-			free(own[p].v);
+		free(own->v);
 	}
 	return rc;
 }
