@@ -48,7 +48,7 @@ struct chain { /* a stack, reduced to its innermost frame and its site */
 struct own { /* results of one part of the table */
 	struct chain *v;
 	size_t n, cap;
-	struct frame recent[1024];
+	struct frame recent[4096];
 };
 /* Depths above MOST_DEPTH come from broken stacks. */
 enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
