@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
-#include <zstd_errors.h>
 #include "base/open.h"
 #include "nsysrep/container.h"
 #include "nsysrep/layout.h"
@@ -22,18 +21,48 @@ bool nsx_has_report_name(const char *path)
 	       nsx_ends_with(path, ".qdrep.zst");
 }
 
+#define ZSTD_MARK "\x28\xb5\x2f\xfd"
+
+/* Unpacks zstd data as far as they are sound. Returns the size; *damage: why something is missing,
+ * or NULL. Data that fill all the room may be longer.
+ */
+static size_t container_unpack(struct nsx_piece packed, uint8_t *to, size_t room,
+			       const char **damage)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	ZSTD_inBuffer in = {packed.p, packed.n, 0};
+	ZSTD_outBuffer out = {to, room, 0};
+	size_t before, rest;
+
+	do {
+		before = in.pos + out.pos;
+		rest = ZSTD_decompressStream(stream, &out, &in);
+	} while (!ZSTD_isError(rest) && in.pos + out.pos > before && in.pos < in.size);
+	ZSTD_freeDStream(stream);
+	*damage = ZSTD_isError(rest) ? ZSTD_getErrorName(rest) : rest ? "it is cut off" : NULL;
+	return out.pos;
+}
+
 bool nsx_is_report(const char *path)
 {
-	char head[sizeof(FIRST_LINE) - 1];
+	enum { LENGTH = sizeof(FIRST_LINE) - 1, BLOCK = 132 * 1024 };
+	NSX_AT_EXIT(nsx_free_at) uint8_t *b = nsx_alloc(BLOCK, 1);
+	uint8_t plain[LENGTH];
+	const char *damage;
 	int fd = nsx_open(path);
-	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	ssize_t n = fd < 0 ? -1 : pread(fd, b, LENGTH, 0);
+	bool is_named = n > 0 && (nsx_ends_with(path, ".nsys-rep.zst") ||
+				  nsx_ends_with(path, ".qdrep.zst"));
 
+	if (n == LENGTH && !memcmp(b, ZSTD_MARK, strlen(ZSTD_MARK))) {
+		n = pread(fd, b, BLOCK, 0);
+		n = (ssize_t)container_unpack((struct nsx_piece){b, (size_t)n}, plain, LENGTH,
+					      &damage);
+		memcpy(b, plain, sizeof(plain));
+	}
 	if (fd >= 0)
 		close(fd);
-	return (n == (ssize_t)sizeof(head) &&
-		!memcmp(head, FIRST_LINE, sizeof(head))) ||
-	       (n > 0 && (nsx_ends_with(path, ".nsys-rep.zst") ||
-			  nsx_ends_with(path, ".qdrep.zst")));
+	return is_named || (n == LENGTH && !memcmp(b, FIRST_LINE, LENGTH));
 }
 
 /* Reads n bytes of the file, or fewer at its end. */
@@ -85,17 +114,22 @@ static int unpack_zstd(struct nsx_container *c, const char *path, struct nsx_err
 	if (container_load(c, 0, c->size, &packed, err))
 		return err->rc;
 	n = ZSTD_getFrameContentSize(packed.p, packed.n);
-	size = n < most ? (size_t)n : most; /* zstd gives a huge n if the size is unknown */
-	if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
-		return err->rc;
-	got = ZSTD_decompress(to, size, packed.p, packed.n);
-	if (ZSTD_getErrorCode(got) == ZSTD_error_dstSize_tooSmall)
+	/* The data may go on behind the first frame. zstd gives a huge n if the size is unknown. */
+	for (size = n < most ? (size_t)n + 1 : most;; size = most) {
+		if (!nsx_new_array(to, c->arena, size, "bytes of a report", err))
+			return err->rc;
+		got = container_unpack(packed, to, size, &c->damage);
+		if (got < size || size == most)
+			break;
+		nsx_arena_drop(c->arena, to);
+	}
+	if (got == most)
 		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': it expands to more than %zu "
 				"bytes; if it is sound, run zstd -d on it and give what that "
 				"writes", path, size);
-	if (ZSTD_isError(got))
+	if (!got)
 		return nsx_fail(err, NSX_E_DATA, "cannot unpack '%s': %s; the file is damaged, or "
-				"was not copied whole", path, ZSTD_getErrorName(got));
+				"was not copied whole", path, c->damage ?: "it is empty");
 	nsx_arena_drop(c->arena, packed.p);
 	close(c->fd);
 	c->fd = -1;
@@ -115,7 +149,7 @@ static int container_open_file(const char *path, struct nsx_container *c, struct
 	if (fstat(c->fd, &st) || !S_ISREG(st.st_mode))
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': not a regular file", path);
 	c->size = (uint64_t)st.st_size;
-	if (container_fetch(c, 0, head, 4) == 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4) &&
+	if (container_fetch(c, 0, head, 4) == 4 && !memcmp(head, ZSTD_MARK, 4) &&
 	    unpack_zstd(c, path, err))
 		return err->rc;
 	if (container_fetch(c, 0, head, sizeof(head)) < sizeof(head) ||

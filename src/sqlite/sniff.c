@@ -80,17 +80,6 @@ static int refuse_known(const char *path, const unsigned char *head, size_t n, s
 	return 0;
 }
 
-int nsx_sniff_other(const char *path, struct nsx_err *err)
-{
-	unsigned char head[HEADER];
-	int fd = nsx_open(path);
-	ssize_t n = fd < 0 ? 0 : pread(fd, head, sizeof(head), 0);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return n > 0 ? refuse_known(path, head, (size_t)n, err) : 0;
-}
-
 static int sniff_refuse(const char *path, const unsigned char *head, size_t n, struct nsx_err *err)
 {
 	bool text = true;
@@ -110,6 +99,21 @@ static int sniff_refuse(const char *path, const unsigned char *head, size_t n, s
 	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is %s, not a SQLite database; "
 			"make one with: nsys export --type sqlite REPORT.nsys-rep",
 			path, text ? "a text file" : "a binary file");
+}
+
+int nsx_sniff_other(const char *path, struct nsx_err *err)
+{
+	unsigned char head[HEADER];
+	int fd = nsx_open(path);
+	ssize_t n = fd < 0 ? 0 : pread(fd, head, sizeof(head), 0);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (!n)
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': the file is empty; copy it "
+				"again", path);
+	return n < 0 || (n > 6 && !memcmp(head, "NVIDIA", 6)) ? 0 :
+	       sniff_refuse(path, head, (size_t)n, err);
 }
 
 bool nsx_file_beside(const char *path, const char *suffix)

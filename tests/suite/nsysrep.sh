@@ -70,7 +70,7 @@ for command in 'ask PATH findings' 'ask PATH verdict --json' 'schema PATH' 'sche
 	if [ $rc -eq 4 ] && [ -s err ]; then ok; else bad "$command of a damaged report: exit $rc: $(head -n 1 err)"; fi
 	rm -rf d d.nsxd c.json e.sqlite f
 done
-says 3 '' other.nsys-rep
+says 3 'it does not begin as one' other.nsys-rep
 tail -c 300 sound.nsys-rep >raw.qdstrm
 says 3 'a raw stream' raw.qdstrm
 zstd=$(command -v zstd) && {
@@ -78,7 +78,20 @@ zstd=$(command -v zstd) && {
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 	head -c 9999999 /dev/zero | "$zstd" -q >zeros.nsys-rep.zst
 	says 3 'it expands to more than' zeros.nsys-rep.zst
+	# Several frames; what is whole of a file that was not copied whole; another name; a pipe.
+	head -c 1000 sound.nsys-rep >head; tail -c +1001 sound.nsys-rep >tail
+	"$zstd" -q head tail && cat head.zst tail.zst >frames.nsys-rep.zst
+	row frames.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
+	"$zstd" -q cut.nsys-rep && cat cut.nsys-rep.zst tail.zst | head -c -9 >late.nsys-rep.zst
+	says 4 'cut off' late.nsys-rep.zst
+	head -c 30 packed.nsys-rep.zst >early.nsys-rep.zst
+	says 3 'was not copied whole' early.nsys-rep.zst
+	cp packed.nsys-rep.zst other.bin
+	says 0 'No GPU work\|scale' other.bin
+	holds 'packed report on standard input' "$prog" - -q --out o <packed.nsys-rep.zst
 }
+: >empty.nsys-rep
+says 3 'the file is empty' empty.nsys-rep
 cp sound.nsys-rep old.qdrep
 for trace in sound.nsys-rep old.qdrep packed.nsys-rep.zst; do
 	if [ ! -f "$trace" ]; then part_skipped 'no zstd'; continue; fi
