@@ -349,8 +349,13 @@ void nsx_totals_compare(struct nsx_diff *d);
 double nsx_totals_change(const struct nsx_totals_change *c);
 /* Whether the wholes may decide instead of units: the same work was done, and no unit named. */
 bool nsx_wholes_tell(const struct nsx_diff *d);
-/* How much the host's time may differ between two runs of the same code, as a ratio. */
-double nsx_noise_of_host(const struct nsx_totals_change *c);
+#define NSX_OF_HOST 0.10 /* ratio by which the host's time differs at equal speed of its calls */
+/* Noise of what the host does between two runs of the same code: `least`, or what the speed of its
+ * calls shows.
+ */
+double nsx_noise_of_host(const struct nsx_totals_change *c, double least);
+/* The same of copies, as the host itself copies memory that is not pinned. */
+double nsx_noise_of_copies(const struct nsx_totals_change *c, double least);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
 /* Bytes copied in all directions. */

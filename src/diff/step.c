@@ -231,21 +231,44 @@ static double course_ns(const struct nsx_spread *s)
 	return s->drift * s->drift / 12 < s->cv * s->cv / 4 ? 0 : s->drift * s->median_ns;
 }
 
-/* Whether a lane's units, on each side, are idle for more than half of their time. */
-static bool waits_for_host(const struct nsx_diff *d, uint32_t lane)
+/* The least share, over both sides, of a lane's units in which the GPU is idle or, with `copies`,
+ * copies.
+ */
+static double share_of_host(const struct nsx_diff *d, uint32_t lane, bool copies)
 {
+	double least = 1;
+
 	for (unsigned s = 0; s < 2; s++) {
 		const struct nsx_lane *l = &d->pool[s].lanes[lane == NSX_NONE ? 0 : lane];
-		int64_t idle_ns = 0, wall_ns = 0;
+		double ns = 0, wall_ns = 0;
 
-		for (size_t i = 0; i < l->nunits; i++) {
-			idle_ns += l->units[i].ns[NSX_SHARE_IDLE];
-			wall_ns += l->units[i].wall_ns;
+		for (const struct nsx_unit *u = l->units; u < l->units + l->nunits; u++) {
+			ns += (double)(u->ns[NSX_SHARE_IDLE] +
+				       (copies ? u->ns[NSX_SHARE_COPY] : 0));
+			wall_ns += (double)u->wall_ns;
 		}
-		if (2 * idle_ns <= wall_ns)
-			return false;
+		least = NSX_MIN(least, wall_ns > 0 ? ns / wall_ns : 0);
 	}
-	return true;
+	return least;
+}
+
+/* Raises the floor of units that mostly wait for the host, or for copies, which it may make itself.
+ */
+static void raise_by_host(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
+{
+	bool idles = share_of_host(d, lane, false) > 0.5;
+
+	if (share_of_host(d, lane, true) > 0.5)
+		nsx_raise_floor(&c->floor, (idles ? nsx_noise_of_host(&d->totals, NSX_OF_HOST) :
+					 nsx_noise_of_copies(&d->totals, 0)) *
+					   NSX_MAX(c->side[0].median_ns, c->side[1].median_ns) /
+					   c->side[0].median_ns,
+				idles ? "the GPU waits for the host for most of the time, and runs "
+					"of the same code may differ as much; 3 runs a side would "
+					"tell" :
+					"most of the time is copies, and the host's calls take a "
+					"different time each, so a faster or slower host may be "
+					"the whole reason; 3 runs a side would tell");
 }
 
 /* Raises the floor by the drift of the captures. If captures are too few for the interval to
@@ -275,11 +298,8 @@ static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_ste
 	if (!enough)
 		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
 				"captures of one side differ as much; 3 or more a side would tell");
-	if (!enough && c->floor.is != nsx_calibrated && waits_for_host(d, lane))
-		nsx_raise_floor(&c->floor, nsx_noise_of_host(&d->totals) *
-					   NSX_MAX(x->median_ns, y->median_ns) / x->median_ns,
-				"the GPU waits for the host for most of the time, and runs of the "
-				"same code may differ as much; 3 runs a side would tell");
+	if (!enough && c->floor.is != nsx_calibrated)
+		raise_by_host(d, lane, c);
 }
 
 /* Mean without the `longest` longest values; v ascending. */

@@ -13,7 +13,6 @@
 #define OF_FEW_KERNELS 0.15
 #define MIGRATING 0.25	  /* with few kernels and page migration */
 #define OF_COPIES 0.06
-#define OF_HOST 0.10
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4
 #define OF_MIGRATION_NS 2e5
@@ -221,13 +220,24 @@ static double change_in(const struct nsx_totals_change *c, enum nsx_total_part p
 	return (double)(c->side[1].ns[part] - c->side[0].ns[part]);
 }
 
+double nsx_noise_of_host(const struct nsx_totals_change *c, double least)
+{
+	return !c->known || isnan(c->host_speed) ? least :
+	       NSX_MAX(least, 2 * fabs(c->host_speed - 1));
+}
+
+double nsx_noise_of_copies(const struct nsx_totals_change *c, double least)
+{
+	return NSX_MIN(nsx_noise_of_host(c, least), NSX_OF_HOST);
+}
+
 /* Judges kernels and copies together, as they hide each other. Runs that launch the same kernels in
  * the same order hide alike, so there one of the two is enough if the other does not take it back.
  */
 static int judge_gpu(const struct nsx_totals_change *c, double small, double *ret_floor)
 {
 	static const enum nsx_total_part parts[] = {NSX_TOTAL_KERNELS, NSX_TOTAL_COPIES};
-	const double of[] = {floor_of_kernels(c), OF_COPIES};
+	const double of[] = {floor_of_kernels(c), nsx_noise_of_copies(c, OF_COPIES)};
 	bool migrates = c->side[0].migrates || c->side[1].migrates;
 	double gpu = change_in(c, NSX_TOTAL_KERNELS) + change_in(c, NSX_TOTAL_COPIES);
 	int way = sign_beyond(gpu, small), alone = 0;
@@ -243,12 +253,6 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
 }
 
-double nsx_noise_of_host(const struct nsx_totals_change *c)
-{
-	return !c->known || isnan(c->host_speed) ? OF_HOST :
-	       NSX_MAX(OF_HOST, 2 * fabs(c->host_speed - 1));
-}
-
 /* Judges with one run per side, by floors. These are relative to the longer side, so that the
  * verdict turns round with the sides.
  */
@@ -259,17 +263,20 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	double small = OF_WHOLE * whole, gpu_floor;
 	double idle = change_in(c, NSX_TOTAL_IDLE);
 	double idle_of = uncertain(c, NSX_TOTAL_IDLE);
-	double idle_floor = nsx_noise_of_host(c) * idle_of + OF_HOST_NS;
+	double idle_floor = nsx_noise_of_host(c, NSX_OF_HOST) * idle_of + OF_HOST_NS;
 	int of_gpu = judge_gpu(c, small, &gpu_floor);
 	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
-	bool is_of_host = sign_beyond(idle, NSX_MAX(OF_HOST * idle_of + OF_HOST_NS, small));
+	/* what the host may add to the floor of copies makes no run of equal ones unsure */
+	double sure = gpu_floor + idle_floor - uncertain(c, NSX_TOTAL_COPIES) *
+		(nsx_noise_of_copies(c, OF_COPIES) - OF_COPIES);
+	bool is_of_host = sign_beyond(idle, NSX_MAX(NSX_OF_HOST * idle_of + OF_HOST_NS, small));
 	int sign = of_gpu ? of_gpu : of_idle;
 
 	if (of_gpu * of_idle < 0)
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && !is_of_host && gpu_floor + idle_floor < SURE * whole &&
+	if (!sign && !is_of_host && sure < SURE * whole &&
 	    fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	if (of_gpu * of_idle < 0) {
