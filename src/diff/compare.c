@@ -160,6 +160,11 @@ static bool hides_kernels(const struct nsx_diff *d, unsigned side)
 	return NSX_ANY(i, d->nsides[side], d->sides[side][i]->hides_kernels);
 }
 
+bool nsx_hides_work(const struct nsx_diff *d)
+{
+	return hides_kernels(d, 0) != hides_kernels(d, 1);
+}
+
 /* Finds the least share of a side's launches that left GPU work. NaN if some capture of the side
  * does not show the share.
  */
@@ -185,10 +190,12 @@ static void compare_work(struct nsx_diff *d)
 
 	compare_find_answered(d, share);
 	c = compare_add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
-	if (like < ALIKE && hides_kernels(d, 0) != hides_kernels(d, 1))
+	if (like < ALIKE && nsx_hides_work(d))
 		mark(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
 		     "graphs that were recorded as a whole: capture it with "
 		     "--cuda-graph-trace=node to compare them");
+	else if (like < NSX_UNLIKE && nsx_has_same_steps(d))
+		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
 	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
 		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
 		     "GPU work of one side was lost, so how long it took is not known" :
@@ -209,7 +216,7 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 		    (!most || k->d.before_ns > most->d.before_ns))
 			most = k;
 	}
-	if (!most)
+	if (!most || nsx_hides_work(d))
 		return ret;
 	ret.times = most->threads[1] / most->threads[0];
 	ret.by_launches = fabs(most->launches[1] / most->launches[0] / ret.times - 1) < EQUAL;

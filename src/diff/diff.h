@@ -310,6 +310,13 @@ static inline bool nsx_is_same_work(const struct nsx_diff *d)
 	return d->totals.known && d->totals.same_work;
 }
 
+/* Whether one side only has kernels inside of graphs that were recorded as a whole, where they
+ * cannot be counted.
+ */
+bool nsx_hides_work(const struct nsx_diff *d);
+/* Whether both sides run the same steps of an inference engine, by kind and size. */
+bool nsx_has_same_steps(const struct nsx_diff *d);
+
 /* Texts -----------------------------------------------------------------------*/
 
 /* Appends the first n characters of an id as words: "gpus_used" as "gpus used". */

@@ -8,6 +8,7 @@
 
 enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */
        MOST = 3 }; /* most sizes in a sentence */
+#define SAME 0.9 /* least share of common steps if both sides run the same ones */
 
 void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r)
 {
@@ -61,6 +62,19 @@ struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *
 			}
 	r.n = r.n > 1 ? r.n : 0;
 	return r;
+}
+
+bool nsx_has_same_steps(const struct nsx_diff *d)
+{
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	struct nsx_kind_rows r = nsx_diff_kinds(d, a);
+	int64_t common = 0, all = 0;
+
+	for (size_t i = 0; i < r.n; i++) {
+		common += NSX_MIN(r.v[i].count[0], r.v[i].count[1]);
+		all += NSX_MAX(r.v[i].count[0], r.v[i].count[1]);
+	}
+	return common > 0 && (double)common >= SAME * (double)all;
 }
 
 static bool is_told(const struct nsx_kind_row *r)

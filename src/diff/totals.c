@@ -384,9 +384,9 @@ static const char *say_each(const struct nsx_totals *t, struct nsx_arena *a)
 	       nsx_text_ns(a, (double)t->kernel_ns / (double)t->launches);
 }
 
-static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_part part,
-			   struct nsx_arena *a)
+static const char *note_on(const struct nsx_diff *d, enum nsx_total_part part, struct nsx_arena *a)
 {
+	const struct nsx_totals_change *c = &d->totals;
 	struct nsx_buf b = {0};
 
 	if (part == NSX_TOTAL_COPIES) {
@@ -400,7 +400,7 @@ static const char *note_on(const struct nsx_totals_change *c, enum nsx_total_par
 		nsx_buf_printf(&b, "compared one by one %s", nsx_text_ratio(a, c->in_step_rel));
 		if (strcmp(lo, hi) != 0)
 			nsx_buf_printf(&b, " (95 %% %s to %s)", lo, hi);
-	} else if (part == NSX_TOTAL_KERNELS) {
+	} else if (part == NSX_TOTAL_KERNELS && !nsx_hides_work(d)) {
 		const char *before = say_each(&c->side[0], a), *after = say_each(&c->side[1], a);
 
 		add_both(&b, before, after, !strcmp(before, after), "a launch");
@@ -473,7 +473,10 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 		are_units_alike &= has_equal_kernels(d, &d->lanes[l].budget);
 	nsx_buf_adds(b, c->same_work && c->same_threads && !c->same_bytes ?
 						    "same threads, other copies: " :
-			c->same_work ? "same work: " : !are_units_alike ? "other work: " :
+			c->same_work ? "same work: " :
+			nsx_hides_work(d) ? "kernels in CUDA graphs are not counted: " :
+			nsx_has_same_steps(d) ? "the same steps by other kernels: " :
+			!are_units_alike ? "other work: " :
 			y->launches < x->launches ? "fewer steps were recorded: " :
 						    "more steps were recorded: ");
 	if (nsx_bytes_of(x) + nsx_bytes_of(y) > 0)
@@ -523,6 +526,6 @@ const char *nsx_totals_lines(const struct nsx_diff *d, struct nsx_arena *a)
 	add_times(&b, "whole", x->span_ns, y->span_ns, note_on_whole(c, a), a);
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		if (x->ns[k] || y->ns[k])
-			add_times(&b, nsx_total_names[k], x->ns[k], y->ns[k], note_on(c, k, a), a);
+			add_times(&b, nsx_total_names[k], x->ns[k], y->ns[k], note_on(d, k, a), a);
 	return nsx_buf_keep(&b, a);
 }
