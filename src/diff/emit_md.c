@@ -213,6 +213,7 @@ static void add_delta(struct page *p, const struct nsx_delta *d)
  * unless --top asks for them.
  */
 #define LEAST 0.01
+#define A_LAUNCH 0.5 /* so many launches more or fewer per unit are shown, too */
 
 static bool is_shown(const struct page *p, uint32_t lane, const struct nsx_delta *d)
 {
@@ -298,10 +299,9 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 }
 
 /* Whether changes by overlap are large enough for a column. */
-static bool any_overlap(const struct nsx_budget *x, size_t n)
+static bool any_overlap(const struct nsx_kernel_row *const *v, size_t n)
 {
-	return NSX_ANY(i, n,
-		       llabs(x->kernels[i].overlap_ns) >= llabs(x->kernels[i].d.delta_ns) / 10 + 1);
+	return NSX_ANY(i, n, llabs(v[i]->overlap_ns) >= llabs(v[i]->d.delta_ns) / 10 + 1);
 }
 
 /* Adds a row. overlaps: overlap has its own column; otherwise it is part of `own`. */
@@ -327,26 +327,48 @@ static void emit_md_add_kernel_row(struct page *p, const struct nsx_kernel_row *
 		       k->launches[0], k->launches[1], shape);
 }
 
+static bool differs_in_launches(const struct nsx_kernel_row *k)
+{
+	return fabs(k->launches[1] - k->launches[0]) >=
+	       NSX_MAX(A_LAUNCH, NSX_NOISE * NSX_MAX(k->launches[0], k->launches[1]));
+}
+
+/* Lists the rows that are shown: those that change enough, and those of launches that came or went.
+ */
+static size_t list_kernel_rows(const struct page *p, uint32_t lane,
+			       const struct nsx_kernel_row **ret)
+{
+	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	size_t n = 0;
+
+	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+		if (n < p->kernel_rows && (is_shown(p, lane, &k->d) ||
+					   differs_in_launches(k)))
+			ret[n++] = k;
+	return n;
+}
+
 static void add_kernels(struct page *p, uint32_t lane)
 {
 	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	size_t most = NSX_MIN(x->nkernels, p->kernel_rows);
+	const struct nsx_kernel_row **v =
+		nsx_arena_get(p->a, most * sizeof(const struct nsx_kernel_row *));
+	size_t n = list_kernel_rows(p, lane, v);
 	bool overlaps;
-	size_t n = 0;
 
-	while (n < NSX_MIN(x->nkernels, p->kernel_rows) && is_shown(p, lane, &x->kernels[n].d))
-		n++;
 	if (!p->for_comment)
 		nsx_buf_printf(&p->b, "## Kernels%s\n\n", of_lane(p, lane));
 	add_clock(p, x);
 	if (!n)
 		return;
-	overlaps = any_overlap(x, n);
+	overlaps = any_overlap(v, n);
 	nsx_buf_printf(&p->b, "| kernel | match | before | change | count | "
 			      "clock | own |%s launches | launch shape |\n"
 			      "|---|---|---:|---:|---:|---:|---:|%s---:|---|\n",
 		       overlaps ? " overlap |" : "", overlaps ? "---:|" : "");
 	for (size_t i = 0; i < n; i++)
-		emit_md_add_kernel_row(p, &x->kernels[i], overlaps);
+		emit_md_add_kernel_row(p, v[i], overlaps);
 	nsx_buf_printf(&p->b, "\nMeans of a unit; ~: a change that may be "
 			      "chance%s.\n\n", n < x->nkernels && !p->for_comment ?
 				      "; all rows in `tables/diff_kernels.csv`" :

@@ -1,0 +1,1 @@
+diff @diff_before @diff_small_launch --md
