@@ -3,6 +3,7 @@
  * Before always stands above after, on one scale: the parts of the run, a typical unit of
  * each GPU, the parts of the mean.
  */
+#include <math.h>
 #include "diff/emit.h"
 #include "emit/html/html.h"
 #include "report/words.h"
@@ -98,9 +99,9 @@ struct part {
 static void draw_parts(struct nsx_buf *b, const char *title, const struct part *v,
 		       size_t n, struct nsx_arena *a)
 {
-	static const char *const bars[] = {"k3", "k5", "k0"};
-	static const char *const meanings[] = {"before", "after: longer",
-					       "after: shorter, or as long"};
+	static const char *const bars[] = {"k3", "k5", "k0", "k6"};
+	static const char *const meanings[] = {"before", "after: longer", "after: shorter",
+					       "after: the change is below 2 % of the first bar"};
 	enum { BAR = 9, LABEL = 260 };
 	double most = 1;
 
@@ -113,16 +114,18 @@ static void draw_parts(struct nsx_buf *b, const char *title, const struct part *
 	for (size_t i = 0; i < n; i++) {
 		double scale = (COLUMNS - LABEL) / most, y = (double)i * ROW;
 		const struct part *x = &v[i];
+		double change_ns = x->after_ns - x->before_ns;
+		unsigned way = fabs(change_ns) < NSX_NOISE * v->before_ns ? 3 :
+			       change_ns > 0 ? 1 : 2;
 
 		nsx_svg_label(b, 0, y + 14, x->name);
 		nsx_svg_rect(b, bars[0], NSX_SVG_LEFT, y, x->before_ns * scale, BAR);
-		nsx_svg_rect(b, bars[x->after_ns > x->before_ns ? 1 : 2], NSX_SVG_LEFT,
-			     y + BAR + 1, x->after_ns * scale, BAR);
+		nsx_svg_rect(b, bars[way], NSX_SVG_LEFT, y + BAR + 1, x->after_ns * scale, BAR);
 		nsx_svg_label(b, NSX_SVG_LEFT + 6 +
 				      scale * NSX_MAX(x->before_ns, x->after_ns), y + 14,
 			      nsx_arena_printf(a, "%s → %s (%s)", nsx_text_ns(a, x->before_ns),
 					       nsx_text_ns(a, x->after_ns),
-					       nsx_text_change(a, x->after_ns - x->before_ns)));
+					       nsx_text_change(a, change_ns)));
 	}
 	nsx_svg_close(b);
 	nsx_svg_legend(b, bars, meanings, ARRAY_LEN(bars));

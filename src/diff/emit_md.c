@@ -161,6 +161,7 @@ static void add_steps(struct page *p)
 
 	if (d->whole)
 		return;
+	nsx_buf_adds(&p->b, p->for_comment ? "" : "## How surely a typical unit changes\n\n");
 	nsx_buf_printf(&p->b, "| | median before | after | CV | shift | | %.4g %% | p | A12 | "
 			      "noise | verdict |\n|---|---:|---:|"
 			      "---:|---:|---:|---:|---:|---:|---:|---|\n", nsx_level_of(d));
