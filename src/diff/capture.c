@@ -70,20 +70,6 @@ static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 	s->traced = nsx_buf_keep(&b, s->arena);
 }
 
-static const char *graph_mode(const struct nsx_trace *t)
-{
-	bool replays = false, nodes = false, launches = false;
-
-	for (size_t i = 0; i < t->ops.n; i++) {
-		replays |= t->ops.kind[i] == NSX_OP_GRAPH;
-		nodes |= t->ops.flags[i] & NSX_OP_NODE;
-	}
-	for (size_t i = 0; !launches && i < t->calls.n; i++)
-		launches = t->calls.flags[i] & NSX_CALL_GRAPH;
-	return replays && nodes ? "mixed" : replays ? "graph" :
-	       nodes ? "node" : launches ? "opaque" : "none";
-}
-
 /* Share of launches with recorded GPU work; NAN: unknown. Launches into a graph under construction
  * have no work either and do not count. The whole trace is used, because a window would cut work
  * off.
@@ -237,7 +223,7 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r, struct nsx
 
 	s->size_bytes = nsx_db_size(schema->db);
 	s->product_version = nsx_arena_strdup(s->arena, schema->product_version);
-	s->graph_mode = graph_mode(t);
+	s->graph_mode = nsx_graph_modes[r->facts->graphs.mode];
 	s->hides_kernels = r->facts->graphs.hidden_pct >= NSX_GRAPHS_HIDDEN_PCT;
 	if (nsx_report_damage(r))
 		s->damage = nsx_arena_strdup(s->arena, nsx_report_damage(r));
