@@ -149,10 +149,8 @@ struct measured {
 				  ratio and in ns; else NAN */
 };
 
-static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
+static int64_t part_of(const struct nsx_unit *u, enum nsx_gated m)
 {
-	enum nsx_gated m = *(const enum nsx_gated *)ctx;
-	const struct nsx_unit *u = &l->units[unit];
 	int64_t ns = 0;
 
 	for (unsigned k = 0; k < NSX_NSHARES; k++)
@@ -161,24 +159,17 @@ static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
 	       nsx_gated_figures[m].shares ? ns : u->wall_ns;
 }
 
-static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit, const void *ctx)
-{
-	return ((const int64_t *)ctx)[unit];
-}
-
 /* Sums the credit of matching kernels by unit. */
-static int64_t *match_kernels(const struct nsx_kernels *k, const struct nsx_lane *l,
-			      struct nsx_regex *re, struct nsx_arena *a)
+static void match_kernels(const struct nsx_kernels *k, const struct nsx_lane *l,
+			  struct nsx_regex *re, struct nsx_arena *a, int64_t *ns)
 {
 	bool *matches = nsx_arena_get(a, k->n);
-	int64_t *ns = nsx_arena_get(a, l->nunits * sizeof(*ns));
 
 	for (uint32_t i = 0; i < k->n; i++)
 		matches[i] = nsx_regex_matches(re, nsx_kernel_at(k, i));
 	for (size_t i = 0; i < l->nuses; i++)
 		if (matches[l->uses[i].kernel])
 			ns[l->uses[i].unit] += l->uses[i].ns;
-	return ns;
 }
 
 /* A pattern that matches nothing is more likely misspelt than fulfilled. */
@@ -195,10 +186,15 @@ static struct nsx_sample sample_of(const struct nsx_diff *d, unsigned side, uint
 				   const struct gate *g, struct nsx_arena *a)
 {
 	const struct nsx_pool *p = &d->pool[side];
+	const struct nsx_lane *l = &p->lanes[lane];
+	int64_t *v = nsx_arena_get(a, l->nunits * sizeof(*v));
 
-	return g->metric != NSX_METRIC_KERNEL ? nsx_pool_figures(p, lane, part_of, &g->metric, a) :
-		nsx_pool_figures(p, lane, listed,
-				 match_kernels(&d->kernels, &p->lanes[lane], g->re, a), a);
+	if (g->metric == NSX_METRIC_KERNEL)
+		match_kernels(&d->kernels, l, g->re, a, v);
+	else
+		for (size_t u = 0; u < l->nunits; u++)
+			v[u] = part_of(&l->units[u], g->metric);
+	return (struct nsx_sample){v, l->nunits, p->end + lane * p->nsides, p->nsides};
 }
 
 /* Calibrated noise of a gate's metric; 0 if not calibrated. */

@@ -54,12 +54,6 @@ struct nsx_pool nsx_pool_build(const struct nsx_seen *const *seen, size_t nsides
  */
 struct nsx_sample nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
 				  struct nsx_arena *a);
-/* Any figure of a lane's units. */
-struct nsx_sample nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-				   int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
-						     const void *ctx),
-				   const void *ctx, struct nsx_arena *a);
-
 enum nsx_match { NSX_M_EXACT, NSX_M_SHAPE, NSX_M_TEMPLATE, NSX_M_VARIANT,
 		 NSX_M_REMOVED, NSX_M_NEW, NSX_NMATCHES };
 extern const char *const nsx_match_names[NSX_NMATCHES];

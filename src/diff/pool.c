@@ -129,16 +129,3 @@ struct nsx_sample nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool 
 	}
 	return (struct nsx_sample){v, n, ends, ncaptures};
 }
-
-struct nsx_sample nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
-				   int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
-						     const void *ctx),
-				   const void *ctx, struct nsx_arena *a)
-{
-	const struct nsx_lane *l = &p->lanes[lane];
-	int64_t *v = nsx_arena_get(a, l->nunits * sizeof(*v));
-
-	for (size_t u = 0; u < l->nunits; u++)
-		v[u] = figure(l, u, ctx);
-	return (struct nsx_sample){v, l->nunits, p->end + lane * p->nsides, p->nsides};
-}
