@@ -8,9 +8,10 @@
 #include "base/stat.h"
 #include "diff/diff.h"
 
-/* Sums of a row over the units of each side. */
+/* Sums of a row over the units of each side, and the mean and change that come from them. */
 struct sums {
 	nsx_wide ns[2];
+	struct nsx_delta d;
 };
 /* Numbers of units on each side; dividing sums by them gives means. */
 struct scale {
@@ -26,25 +27,27 @@ static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
 	return s;
 }
 
-/* Rounds rows to means and changes that add up to the row above. */
-static struct nsx_delta *round_rows(const struct scale *s, const struct sums *rows, size_t n,
-				    const struct nsx_delta *above, struct nsx_arena *a)
+/* Rounds n rows to means and changes that add up to the row above. A row has `size` bytes and
+ * begins with its sums.
+ */
+static void round_rows(const struct scale *s, void *rows, size_t size, size_t n,
+		       const struct nsx_delta *above, struct nsx_arena *a)
 {
-	struct nsx_delta *ret = nsx_arena_get(a, n * sizeof(*ret));
 	nsx_wide *v = nsx_arena_get(a, n * sizeof(*v));
 	int64_t *ns = nsx_arena_get(a, n * sizeof(*ns));
 
 	for (size_t i = 0; i < n; i++)
-		v[i] = rows[i].ns[0];
+		v[i] = ((const struct sums *)((char *)rows + i * size))->ns[0];
 	nsx_apportion(v, n, s->div[0], above->before_ns, ns);
 	for (size_t i = 0; i < n; i++) {
-		ret[i].before_ns = ns[i];
-		v[i] = rows[i].ns[1] * s->div[0] - rows[i].ns[0] * s->div[1];
+		struct sums *x = (void *)((char *)rows + i * size);
+
+		x->d.before_ns = ns[i];
+		v[i] = x->ns[1] * s->div[0] - x->ns[0] * s->div[1];
 	}
 	nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
 	for (size_t i = 0; i < n; i++)
-		ret[i].delta_ns = ns[i];
-	return ret;
+		((struct sums *)((char *)rows + i * size))->d.delta_ns = ns[i];
 }
 
 static struct nsx_delta round_total(const struct scale *s, const struct sums *x)
@@ -57,7 +60,7 @@ static struct nsx_delta round_total(const struct scale *s, const struct sums *x)
 static void sum_parts(const struct nsx_diff *d, uint32_t lane, const struct scale *s,
 		      struct nsx_arena *a, struct nsx_budget *ret)
 {
-	struct sums total = {{0, 0}}, part[NSX_NSHARES] = {{{0, 0}}};
+	struct sums total = {{0, 0}, {0}}, part[NSX_NSHARES] = {{{0, 0}, {0}}};
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nsx_lane *l = &d->pool[i].lanes[lane];
@@ -72,14 +75,16 @@ static void sum_parts(const struct nsx_diff *d, uint32_t lane, const struct scal
 		}
 	}
 	ret->total = round_total(s, &total);
-	memcpy(ret->part, round_rows(s, part, NSX_NSHARES, &ret->total, a), sizeof(ret->part));
+	round_rows(s, part, sizeof(*part), NSX_NSHARES, &ret->total, a);
+	for (unsigned k = 0; k < NSX_NSHARES; k++)
+		ret->part[k] = part[k].d;
 }
 
 /* Splits of shares ----------------------------------------------------------------*/
 
 struct part {
-	struct nsx_split_row row;
 	struct sums sums;
+	struct nsx_split_row row;
 };
 
 NSX_ORDER(cmp_parts, struct part, UP(row.cause), TEXT(row.detail));
@@ -135,16 +140,12 @@ static void sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 	struct nsx_split_rows *ret = &b->split[split];
 	struct part *v;
 	size_t n = budget_list_parts(d, lane, split, a, &v);
-	struct sums *sums = nsx_arena_get(a, n * sizeof(*sums));
-	struct nsx_delta *deltas;
 
-	for (size_t i = 0; i < n; i++)
-		sums[i] = v[i].sums;
-	deltas = round_rows(s, sums, n, &b->part[share_of[split]], a);
+	round_rows(s, v, sizeof(*v), n, &b->part[share_of[split]], a);
 	ret->v = nsx_arena_get(d->arena, n * sizeof(*ret->v));
 	for (; ret->n < n; ret->n++) {
 		ret->v[ret->n] = v[ret->n].row;
-		ret->v[ret->n].d = deltas[ret->n];
+		ret->v[ret->n].d = v[ret->n].sums.d;
 	}
 	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
 }
@@ -170,8 +171,8 @@ static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint3
 }
 
 struct kernel_sums { /* of a row that the lane uses */
-	uint32_t row;
 	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
+	uint32_t row;
 	double launches[2], threads[2];
 };
 
@@ -356,21 +357,16 @@ static int cmp_kernel_rows(const void *a, const void *b)
 	return NSX_CMP(dy, dx) ?: NSX_CMP(x->row, y->row);
 }
 
-static void fill_rows(struct nsx_diff *d, const struct scale *s, const struct kernel_sums *v,
+static void fill_rows(struct nsx_diff *d, const struct scale *s, struct kernel_sums *v,
 		      size_t n, struct nsx_arena *a, struct nsx_budget *ret)
 {
-	struct sums *sums = nsx_arena_get(a, n * sizeof(*sums));
-	struct nsx_delta *deltas;
-
-	for (size_t i = 0; i < n; i++)
-		sums[i] = v[i].credit;
-	deltas = round_rows(s, sums, n, &ret->part[NSX_SHARE_COMPUTE], a);
+	round_rows(s, v, sizeof(*v), n, &ret->part[NSX_SHARE_COMPUTE], a);
 	ret->kernels = nsx_arena_get(d->arena, n * sizeof(*ret->kernels));
 	for (; ret->nkernels < n; ret->nkernels++) {
 		const struct kernel_sums *x = &v[ret->nkernels];
 		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
 
-		*r = (struct nsx_kernel_row){.row = x->row, .d = deltas[ret->nkernels], .p = NAN};
+		*r = (struct nsx_kernel_row){.row = x->row, .d = x->credit.d, .p = NAN};
 		split_row(s, x, ret->rho, d->rows.kind[x->row], r);
 	}
 	nsx_sort(ret->kernels, n, sizeof(*ret->kernels), cmp_kernel_rows);

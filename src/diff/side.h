@@ -69,9 +69,8 @@ struct nsx_split_uses { /* each cause and detail once */
 		uint32_t detail; /* index in side->details */
 		int64_t ns;	 /* times add up to the share */
 	} *v;
-	size_t n, cap;
-	uint32_t *at; /* by detail and cause: index in v, from 1 on; while uses are added */
-	size_t cap_at;
+	size_t n;
+	struct nsx_groups groups; /* of cause and detail; while uses are added */
 };
 struct nsx_lane {
 	int64_t device_id;

@@ -52,24 +52,20 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 
 void nsx_add_split(struct nsx_split_uses *x, uint32_t cause, uint32_t detail, int64_t ns)
 {
-	size_t k = (size_t)detail * NSX_NCAUSES + cause;
+	struct nsx_split_use *use = nsx_group_few(&x->groups, &x->v, cause, detail);
 
-	nsx_grow_or_die(&x->at, &x->cap_at, k + 1, sizeof(*x->at));
-	if (!x->at[k]) {
-		nsx_push_or_die(x->v, x->n, x->cap, (struct nsx_split_use){cause, detail, 0});
-		x->at[k] = (uint32_t)x->n;
-	}
-	x->v[x->at[k] - 1].ns += ns;
+	*use = (struct nsx_split_use){cause, detail, use->ns + ns};
 }
 
 struct nsx_split_uses nsx_keep_split(struct nsx_split_uses *x, struct nsx_arena *a)
 {
-	struct nsx_split_uses ret = {.v = nsx_arena_get(a, x->n * sizeof(*x->v)), .n = x->n};
+	size_t n = x->groups.n;
+	struct nsx_split_uses ret = {.v = nsx_arena_get(a, n * sizeof(*x->v)), .n = n};
 
-	if (x->n)
-		memcpy(ret.v, x->v, x->n * sizeof(*x->v));
+	if (n)
+		memcpy(ret.v, x->v, n * sizeof(*x->v));
 	free(x->v);
-	free(x->at);
+	nsx_groups_done(&x->groups);
 	return ret;
 }
 
