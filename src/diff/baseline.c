@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/jsonread.h"
 #include "base/jsonw.h"
+#include "base/open.h"
 #include "base/stat.h"
 #include "diff/baseline.h"
 #include "emit/emit.h"
@@ -81,25 +82,20 @@ int nsx_baseline_load(const char *store, const char *name, struct nsx_arena *a,
 		      struct nsx_baseline *ret, struct nsx_err *err)
 {
 	const char *path = nsx_arena_printf(a, "%s/%s/" RECORD, store, name);
+	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
 	struct nsx_jsonr *j;
 	struct nsx_err why;
-	char *text;
+	struct stat st;
 	size_t n;
-	FILE *f;
 
 	if (check_name(name, err))
 		return err->rc;
-	f = fopen(path, "re");
-	if (!f && errno == ENOENT)
+	if (stat(path, &st) && errno == ENOENT)
 		return nsx_fail(err, NSX_E_USAGE, "there is no baseline '%s' in '%s': nsys-explain "
 				"baseline set %s TRACE... makes it", name, store, name);
-	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path, strerror(errno));
-	text = nsx_alloc(MOST_BYTES, 1);
-	n = fread(text, 1, MOST_BYTES, f);
-	(void)fclose(f);
+	if (nsx_read_named(path, "the baseline", MOST_BYTES, &text, &n, err))
+		return err->rc;
 	j = nsx_jsonr_parse(text, n, &why);
-	free(text);
 	if (!j || !read_record(j, a, ret)) {
 		nsx_jsonr_free(j);
 		return nsx_fail(err, NSX_E_DATA, "cannot read '%s': it is not as baseline "

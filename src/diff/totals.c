@@ -335,6 +335,12 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 					a, "; %s without one-time gaps", nsx_text_ratio(a, judged)));
 }
 
+/* "5000", or "110 → 410"; same: the second alone tells both. */
+static const char *say_both(struct nsx_arena *a, const char *x, const char *y, bool same)
+{
+	return same || !*x || !strcmp(x, y) ? y : !*y ? x : nsx_arena_printf(a, "%s → %s", x, y);
+}
+
 /* Adds "to the GPU 17.1 → 19.0 GB/s" or "to the GPU 17.1 GB/s". */
 static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 		     enum nsx_direction k, const char *way, struct nsx_arena *a)
@@ -346,22 +352,10 @@ static void add_rate(struct nsx_buf *b, const struct nsx_totals_change *c,
 
 		if (t->copy_ns[k] <= 0 || t->bytes[k] <= 0)
 			return;
-		rate[s] = nsx_text_bytes(a, (double)t->bytes[k] * 1e9 / (double)t->copy_ns[k]);
+		rate[s] = nsx_arena_printf(a, "%s/s", nsx_text_bytes(a, (double)t->bytes[k] * 1e9 /
+								   (double)t->copy_ns[k]));
 	}
-	nsx_buf_printf(b, "%s%s %s%s%s/s", b->n ? ", " : "", way, rate[0],
-		       strcmp(rate[0], rate[1]) != 0 ? "/s → " : "",
-		       strcmp(rate[0], rate[1]) != 0 ? rate[1] : "");
-}
-
-/* Adds "mostly cudaLaunchKernel; paid once, not judged". */
-static void add_start_up(struct nsx_buf *b, const struct nsx_totals_change *c)
-{
-	const char *x = c->side[0].one_time, *y = c->side[1].one_time;
-
-	bool both = *x && *y && strcmp(x, y) != 0;
-
-	nsx_buf_printf(b, "mostly %s%s%s; paid once, not judged", *x ? x : y, both ? " → " : "",
-		       both ? y : "");
+	nsx_buf_printf(b, "%s%s %s", b->n ? ", " : "", way, say_both(a, rate[0], rate[1], false));
 }
 
 static void add_host_speed(struct nsx_buf *b, double speed)
@@ -370,12 +364,6 @@ static void add_host_speed(struct nsx_buf *b, double speed)
 		nsx_buf_adds(b, "calls that wait for nothing take as long as before");
 	else
 		nsx_buf_printf(b, "calls that wait for nothing take %.2f times as long", speed);
-}
-
-/* Adds "5000 kernel launches" or "110 → 410 kernel launches". */
-static void add_both(struct nsx_buf *b, const char *x, const char *y, bool same, const char *what)
-{
-	nsx_buf_printf(b, "%s%s%s %s", same ? "" : x, same ? "" : " → ", y, what);
 }
 
 static const char *say_each(const struct nsx_totals *t, struct nsx_arena *a)
@@ -401,11 +389,11 @@ static const char *note_on(const struct nsx_diff *d, enum nsx_total_part part, s
 		if (strcmp(lo, hi) != 0)
 			nsx_buf_printf(&b, " (95 %% %s to %s)", lo, hi);
 	} else if (part == NSX_TOTAL_KERNELS && !nsx_hides_work(d)) {
-		const char *before = say_each(&c->side[0], a), *after = say_each(&c->side[1], a);
-
-		add_both(&b, before, after, !strcmp(before, after), "a launch");
+		nsx_buf_printf(&b, "%s a launch", say_both(a, say_each(&c->side[0], a),
+							   say_each(&c->side[1], a), false));
 	} else if (part == NSX_TOTAL_ONE_TIME) {
-		add_start_up(&b, c);
+		nsx_buf_printf(&b, "mostly %s; paid once, not judged",
+			       say_both(a, c->side[0].one_time, c->side[1].one_time, false));
 	} else if (part == NSX_TOTAL_IDLE && !isnan(c->host_speed)) {
 		add_host_speed(&b, c->host_speed);
 	}
@@ -480,14 +468,16 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 			y->launches < x->launches ? "fewer steps were recorded: " :
 						    "more steps were recorded: ");
 	if (nsx_bytes_of(x) + nsx_bytes_of(y) > 0)
-		add_both(b, nsx_text_bytes(a, nsx_bytes_of(x)),
-			 nsx_text_bytes(a, nsx_bytes_of(y)), c->same_bytes, "copied, ");
-	add_both(b, nsx_text_count(a, (double)x->launches), nsx_text_count(a, (double)y->launches),
-		 x->launches == y->launches,
-		 x->launches == 1 && y->launches == 1 ? "kernel launch, " :
-							"kernel launches, ");
-	add_both(b, nsx_text_count(a, (double)x->threads), nsx_text_count(a, (double)y->threads),
-		 c->same_threads, "threads in all");
+		nsx_buf_printf(b, "%s copied, ", say_both(a, nsx_text_bytes(a, nsx_bytes_of(x)),
+							  nsx_text_bytes(a, nsx_bytes_of(y)),
+							  c->same_bytes));
+	nsx_buf_printf(b, "%s kernel launch%s, %s threads in all",
+		       say_both(a, nsx_text_count(a, (double)x->launches),
+				nsx_text_count(a, (double)y->launches),
+				x->launches == y->launches),
+		       x->launches == 1 && y->launches == 1 ? "" : "es",
+		       say_both(a, nsx_text_count(a, (double)x->threads),
+				nsx_text_count(a, (double)y->threads), c->same_threads));
 	if (!c->same_threads && c->same_work && y->threads < x->threads)
 		nsx_buf_adds(b, ": is a part no longer computed?");
 	else if (!c->same_threads && c->same_work && y->kernel_ns > x->kernel_ns)
