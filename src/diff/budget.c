@@ -89,13 +89,8 @@ struct part {
 
 NSX_ORDER(cmp_parts, struct part, UP(row.cause), TEXT(row.detail));
 
-static int cmp_split_rows(const void *a, const void *b)
-{
-	const struct nsx_split_row *x = a, *y = b;
-	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
-
-	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?: strcmp(x->detail, y->detail);
-}
+NSX_ORDER_IN(cmp_split_rows, struct nsx_split_row, void, DOWN(llabs(x->d.delta_ns)), UP(x->cause),
+	     TEXT(x->detail));
 
 /* Lists a row for each use that units of either side make of a part, then merges equal rows. */
 static size_t budget_list_parts(const struct nsx_diff *d, uint32_t lane, enum nsx_split split,
@@ -147,7 +142,7 @@ static void sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 		ret->v[ret->n] = v[ret->n].row;
 		ret->v[ret->n].d = v[ret->n].sums.d;
 	}
-	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
+	nsx_sort_r(ret->v, n, sizeof(*ret->v), cmp_split_rows, NULL);
 }
 
 /* Kernels -----------------------------------------------------------------------*/
@@ -222,13 +217,7 @@ struct ratio {
 };
 
 NSX_ORDER(cmp_ratios, struct ratio, UP(ratio));
-
-static int cmp_names(const void *a, const void *b)
-{
-	const struct ratio *x = a, *y = b;
-
-	return strcmp(x->name, y->name) ?: cmp_ratios(a, b);
-}
+NSX_ORDER(cmp_names, struct ratio, TEXT(name), UP(ratio));
 
 /* Median over the units of the duration of one launch of the row; 0 if no launch began. */
 static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
@@ -349,13 +338,7 @@ static void split_row(const struct scale *s, const struct kernel_sums *x,
 				     ((double)x->credit.ns[0] / (double)x->own.ns[0])));
 }
 
-static int cmp_kernel_rows(const void *a, const void *b)
-{
-	const struct nsx_kernel_row *x = a, *y = b;
-	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
-
-	return NSX_CMP(dy, dx) ?: NSX_CMP(x->row, y->row);
-}
+NSX_ORDER_IN(cmp_kernel_rows, struct nsx_kernel_row, void, DOWN(llabs(x->d.delta_ns)), UP(x->row));
 
 static void fill_rows(struct nsx_diff *d, const struct scale *s, struct kernel_sums *v,
 		      size_t n, struct nsx_arena *a, struct nsx_budget *ret)
@@ -369,7 +352,7 @@ static void fill_rows(struct nsx_diff *d, const struct scale *s, struct kernel_s
 		*r = (struct nsx_kernel_row){.row = x->row, .d = x->credit.d, .p = NAN};
 		split_row(s, x, ret->rho, d->rows.kind[x->row], r);
 	}
-	nsx_sort(ret->kernels, n, sizeof(*ret->kernels), cmp_kernel_rows);
+	nsx_sort_r(ret->kernels, n, sizeof(*ret->kernels), cmp_kernel_rows, NULL);
 }
 
 /* Which rows changed ------------------------------------------------------------*/
@@ -395,15 +378,7 @@ static void sample_row(const struct by_row *b, uint32_t row, int64_t *v, size_t 
 	nsx_sort(v + nunits - n, n, sizeof(*v), nsx_cmp_i64);
 }
 
-static int cmp_p(const void *a, const void *b)
-{
-	const struct nsx_kernel_row *x = *(struct nsx_kernel_row *const *)a;
-	const struct nsx_kernel_row *y = *(struct nsx_kernel_row *const *)b;
-
-	if (x->p != y->p)
-		return x->p < y->p ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
-}
+NSX_POINTER_ORDER(cmp_p, struct nsx_kernel_row, UP(p), UP(row));
 
 /* Holm 1979: multiplies the least p by the number of tests, the next by one less, and so on. */
 static void correct_by_holm(const struct nsx_diff *d, struct nsx_budget *b, size_t n,

@@ -196,7 +196,7 @@ static void compare_work(struct nsx_diff *d)
 		     "--cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && nsx_has_same_steps(d))
 		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
-	else if (like < NSX_UNLIKE && !nsx_is_same_work(d))
+	else if (like < NSX_UNLIKE && !d->totals.same_work)
 		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
 		     "GPU work of one side was lost, so how long it took is not known" :
 		     "the two sides run different kernels: another program, or another part of it");
@@ -251,7 +251,7 @@ static void compare_periods(struct nsx_diff *d)
 			most = x;
 	}
 	if (d->digested || d->whole || most.times == 1 || (most.by_launches ?
-	    named || fabs(log(most.times)) < log(PERIODS) : nsx_is_same_work(d)))
+	    named || fabs(log(most.times)) < log(PERIODS) : d->totals.same_work))
 		return;
 	d->units_differ = most.by_launches;
 	mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", most.times)),

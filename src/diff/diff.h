@@ -304,12 +304,6 @@ static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d, 
 	return d->kernels.of[d->rows.first[side][row]][side];
 }
 
-/* Whether both sides did the same work, judged by bytes and threads. */
-static inline bool nsx_is_same_work(const struct nsx_diff *d)
-{
-	return d->totals.known && d->totals.same_work;
-}
-
 /* Whether one side only has kernels inside of graphs that were recorded as a whole, where they
  * cannot be counted.
  */

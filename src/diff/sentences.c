@@ -683,19 +683,7 @@ void nsx_diff_notices(const struct nsx_diff *d, bool lenient, struct nsx_arena *
 	}
 }
 
-/* Swaps the lane that changes most, of those from `from` on, to that place. */
-static void move_to_front(const struct nsx_diff *d, uint32_t *lanes, size_t from)
-{
-	size_t best = from;
-	uint32_t lane;
-
-	for (size_t l = from + 1; l < d->nlanes; l++)
-		if (own_change(d, lanes[l]) > own_change(d, lanes[best]))
-			best = l;
-	lane = lanes[best];
-	lanes[best] = lanes[from];
-	lanes[from] = lane;
-}
+NSX_ORDER_IN(cmp_lanes, uint32_t, struct nsx_diff, DOWN(own_change(c, *x)), UP(*x));
 
 size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a, uint32_t **ret)
 {
@@ -703,8 +691,8 @@ size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most, struct nsx_arena *a
 
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		lanes[l] = l;
-	for (size_t i = 0; i < most && most < d->nlanes; i++)
-		move_to_front(d, lanes, i);
+	if (most < d->nlanes)
+		nsx_sort_r(lanes, d->nlanes, sizeof(*lanes), cmp_lanes, (void *)d);
 	*ret = lanes;
 	return NSX_MIN(d->nlanes, most);
 }

@@ -390,13 +390,8 @@ struct placed {
 	uint32_t lane;
 };
 
-static int cmp_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-	int64_t dx = llabs(x->k->d.delta_ns), dy = llabs(y->k->d.delta_ns);
-
-	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?: NSX_CMP(x->lane, y->lane);
-}
+NSX_ORDER_IN(cmp_placed, struct placed, void, DOWN(llabs(x->k->d.delta_ns)), UP(x->k->row),
+	     UP(x->lane));
 
 static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_table *t)
 {
@@ -411,7 +406,7 @@ static void tables_fill_kernels(struct nsx_diff *d, size_t max_rows, struct nsx_
 		for (size_t i = 0; i < d->lanes[l].budget.nkernels; i++)
 			v[n++] = (struct placed){
 				&d->lanes[l].budget.kernels[i], l};
-	nsx_sort(v, n, sizeof(*v), cmp_placed);
+	nsx_sort_r(v, n, sizeof(*v), cmp_placed, NULL);
 	nsx_table_expect(t, n, max_rows);
 	for (size_t i = 0; i < n; i++)
 		tables_add_kernel_row(d, &d->lanes[v[i].lane], v[i].k, t);
