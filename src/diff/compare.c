@@ -191,9 +191,10 @@ static void compare_work(struct nsx_diff *d)
 	compare_find_answered(d, share);
 	c = compare_add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
 	if (like < ALIKE && nsx_hides_work(d))
-		mark(c, NSX_CHECK_WARN, "the kernels of one side are inside of CUDA "
-		     "graphs that were recorded as a whole: capture it with "
-		     "--cuda-graph-trace=node to compare them");
+		mark(c, like < NSX_UNLIKE && d->method != NSX_WAY_NVTX ? NSX_CHECK_FAIL :
+									 NSX_CHECK_WARN,
+		     "the kernels of one side are inside of CUDA graphs that were recorded as a "
+		     "whole: capture it with --cuda-graph-trace=node to compare them");
 	else if (like < NSX_UNLIKE && nsx_has_same_steps(d))
 		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
 	else if (like < NSX_UNLIKE && !d->totals.same_work)

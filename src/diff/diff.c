@@ -316,7 +316,7 @@ bool nsx_wholes_tell(const struct nsx_diff *d)
 	return d->totals.pairs_up && d->opts->side.unit == NSX_SIDE_AUTO;
 }
 
-static const char *find_failure(const struct nsx_diff *d)
+const char *nsx_find_failure(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
 		if (d->checks[i].status == NSX_CHECK_FAIL)
@@ -471,7 +471,7 @@ static void judge_change(struct nsx_diff *d)
 
 static void diff_judge(struct nsx_diff *d)
 {
-	const char *failure = find_failure(d);
+	const char *failure = nsx_find_failure(d);
 
 	if (d->same) {
 		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "

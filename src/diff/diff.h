@@ -370,8 +370,8 @@ struct nsx_multiple {
 	double share; /* of the busy time in these kernels, and in copies of as many times the bytes */
 };
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane);
-/* Whether no check has failed. */
-bool nsx_is_comparable(const struct nsx_diff *d);
+/* Why the sides cannot be compared; NULL if they can. */
+const char *nsx_find_failure(const struct nsx_diff *d);
 /* Lists findings that may explain why a lane's mean became longer, the most expensive first.
  * Findings name causes, whereas shares of the time often name symptoms. Returns their number; 0 if
  * the mean grew by less than noise or the sides cannot be compared.

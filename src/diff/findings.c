@@ -110,11 +110,6 @@ static struct nsx_cause_row explain(const struct nsx_diff *d, const struct nsx_b
 		NSX_MIN(after_ns - before_ns, findings_most_of(d, x, f->after->category))};
 }
 
-bool nsx_is_comparable(const struct nsx_diff *d)
-{
-	return !NSX_ANY(i, d->nchecks, d->checks[i].status == NSX_CHECK_FAIL);
-}
-
 size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_cause_row ret[NSX_MOST_CAUSES])
 {
@@ -122,7 +117,7 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 	double change_ns = (double)x->total.delta_ns;
 	size_t n = 0;
 
-	if (d->whole || !nsx_is_comparable(d) || change_ns < NSX_NOISE * (double)x->total.before_ns)
+	if (d->whole || nsx_find_failure(d) || change_ns < NSX_NOISE * (double)x->total.before_ns)
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++) {
 		struct nsx_cause_row c = explain(d, x, &d->findings[i]);

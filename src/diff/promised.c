@@ -30,7 +30,7 @@ static double judged_part(const struct nsx_diff *d)
 
 bool nsx_knows_gain(const struct nsx_diff *d)
 {
-	return nsx_is_comparable(d) && (d->totals.decides ? d->totals.same_work : !d->whole);
+	return !nsx_find_failure(d) && (d->totals.decides ? d->totals.same_work : !d->whole);
 }
 
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])

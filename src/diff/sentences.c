@@ -71,9 +71,11 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 	else
 		nsx_buf_printf(b, " takes %s instead of %s, %s", after, before,
 			       nsx_text_change(a, c->shift_ns));
-	nsx_buf_printf(b, " (%s; %.4g %% %s to %s)", nsx_text_ratio(a, c->rel),
-		       nsx_level_of(d), nsx_text_change(a, c->ci_ns.lo),
-		       nsx_text_change(a, c->ci_ns.hi));
+	nsx_buf_printf(b, " (%s", nsx_text_ratio(a, c->rel));
+	if (NSX_MIN(c->side[0].n, c->side[1].n) >= NSX_LEAST_UNITS)
+		nsx_buf_printf(b, "; %.4g %% %s to %s", nsx_level_of(d),
+			       nsx_text_change(a, c->ci_ns.lo), nsx_text_change(a, c->ci_ns.hi));
+	nsx_buf_adds(b, ")");
 }
 
 /* Adds the change of the mean, which opposes that of the typical unit or exceeds it. */
@@ -144,7 +146,7 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 		nsx_buf_printf(&b, " %s", d->why);
 		return nsx_buf_keep(&b, a);
 	}
-	if (d->totals.decides) {
+	if (d->totals.decides || (d->whole && d->totals.known)) {
 		nsx_buf_printf(&b, " the run takes %s%s%s",
 			       nsx_totals_sentence(d, a), d->why ? "; " : "", d->why ? d->why : "");
 		return nsx_buf_keep(&b, a);
