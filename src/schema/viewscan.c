@@ -65,9 +65,9 @@ static int note_damage(const struct job *job, int rc, const struct nsx_err *err)
 static int viewscan_run_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
+	char *part = job->ctx_size ? job->ctx + i * job->ctx_size : job->ctx; /* NULL has no offset */
 
-	return note_damage(job, nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn,
-					     job->ctx + i * job->ctx_size, err), err);
+	return note_damage(job, nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn, part, err), err);
 }
 
 int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
