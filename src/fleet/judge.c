@@ -246,9 +246,12 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 /* Whether ranks are stages of a pipeline: NCCL passes data from one to the next. */
 static bool has_stages(const struct nsx_fleet *f)
 {
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+
 		if (c->n == 2 && c->is_sure && !c->m->c->is_mpi && nsx_is_of_pairs(c->m->c))
 			return true;
+	}
 	return false;
 }
 

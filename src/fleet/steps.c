@@ -506,13 +506,15 @@ static bool find_axis(const struct nsx_fleet *f, const uint32_t *first, struct n
 {
 	int64_t by = INT64_MAX, size = 1;
 
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++)
-		if (is_of_pipeline(c))
-			by = NSX_MIN(by, llabs(pipe_number(f, c, 1) - pipe_number(f, c, 0)));
+	for (uint32_t i = 0; i < f->ncomms; i++)
+		if (is_of_pipeline(&f->comm[i]))
+			by = NSX_MIN(by, llabs(pipe_number(f, &f->comm[i], 1) -
+					       pipe_number(f, &f->comm[i], 0)));
 	for (uint32_t r = 0; r < f->nranks; r++)
 		size = NSX_MAX(size, (f->rank[r].number - f->rank[first[r]].number) / by + 1);
 	*ret = (struct nsx_axis){"pp", size, by};
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
 		int64_t x, y, apart;
 
 		if (!is_of_pipeline(c))
@@ -541,7 +543,8 @@ static void find_stages(struct nsx_fleet *f)
 	f->stage = nsx_arena_get(f->arena, f->nranks * sizeof(*f->stage));
 	for (uint32_t r = 0; r < f->nranks; r++)
 		first[r] = r;
-	for (const struct nsx_fcomm *c = f->comm; c < f->comm + f->ncomms; c++) {
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
 		uint32_t from, to;
 
 		if (!is_of_pipeline(c))
