@@ -135,7 +135,7 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret, struct nsx_err 
 	return 0;
 }
 
-/* Parses "rank 3 of 8" or "Rank: 3". */
+/* Parses "rank 3 of 8", "Rank: 3" or "rank 3/8]". */
 static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 {
 	const char *end;
@@ -152,7 +152,7 @@ static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 		end = s + strspn(s, "0123456789");
 		*ret_world = number_in(s, end);
 	}
-	return *ret_rank >= 0 && !*end;
+	return *ret_rank >= 0 && !end[strspn(end, "])")];
 }
 
 static void take_rank(struct nsx_digest *d, int64_t rank, int64_t world, enum nsx_rank_from from)
@@ -233,28 +233,33 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-/* The number at the end of a process title, behind a word such as "rank"; -1: none, or
- * another number stands before it, as in "Worker_PP1_TP2".
+/* Parses a process title such as "train [rank 2/4]", or one that ends with a word and a number. The
+ * number must be the only one: "Worker_PP1_TP2" is no rank.
  */
-static int64_t number_of_title(const char *title)
+static bool read_title(const char *title, int64_t *ret_rank, int64_t *ret_world)
 {
-	static const char *const words[] = {"rank", "tp", "dp", "pp", "ep", "worker"};
+	static const char *const words[] = {"tp", "dp", "pp", "ep", "worker"};
 	const char *end = title + strlen(title), *digits = end, *word;
+	const char *mark = strcasestr(title, "rank");
 
+	if (mark && read_mark(mark, ret_rank, ret_world))
+		return true;
 	while (digits > title && isdigit((unsigned char)digits[-1]))
 		digits--;
 	word = digits;
 	while (word > title && strchr(" _-:=#", word[-1]))
 		word--;
-	if (strcspn(title, "0123456789") < (size_t)(digits - title))
-		return -1;
+	*ret_rank = number_in(digits, end);
+	*ret_world = -1;
+	if (*ret_rank < 0 || strcspn(title, "0123456789") < (size_t)(digits - title))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		size_t len = strlen(words[i]);
 
 		if ((size_t)(word - title) >= len && !strncasecmp(word - len, words[i], len))
-			return number_in(digits, end);
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 /* Whether the process has only one rank. With several devices it has several ranks, and
@@ -289,6 +294,7 @@ static int digest_rank_number(struct nsx_maker *m, const struct facts_of_capture
 			      struct nsx_digest *d, struct nsx_err *err)
 {
 	bool alone = is_alone(x, n, i);
+	int64_t rank, world;
 
 	if (!alone && d->rank_from != NSX_RANK_PAYLOAD)
 		d->rank = -1;
@@ -304,9 +310,9 @@ static int digest_rank_number(struct nsx_maker *m, const struct facts_of_capture
 	}
 	if (alone)
 		rank_in_marks(m->t, x[i].process, d);
-	if (d->rank < 0 && alone)
-		take_rank(d, number_of_title(nsx_text(m->t, m->t->process[x[i].process].name)), -1,
-			  NSX_RANK_TITLE);
+	if (d->rank < 0 && alone &&
+	    read_title(nsx_text(m->t, m->t->process[x[i].process].name), &rank, &world))
+		take_rank(d, rank, world, NSX_RANK_TITLE);
 	if (d->rank < 0)
 		d->rank_from = NSX_RANK_ORDER;
 	return 0;

@@ -1,0 +1,1 @@
+fleet @titles_of_job -o o
