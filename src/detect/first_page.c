@@ -9,7 +9,10 @@
 #define EVEN_CV 0.1
 #define LITTLE 0.25 /* a judged window below this share of the recording is noted */
 #define MOSTLY 0.75 /* least share of the judged window that iterations cover */
-enum { MAX_TRUST = 4 }; /* greatest number of lines */
+enum {
+	MAX_TRUST = 4, /* greatest number of lines   */
+	MAX_MODELS = 3,
+};
 
 const char nsx_use_marks[NSX_NUSES] = {
 	[NSX_USE_COMPUTE] = '#', [NSX_USE_COPY] = '=', [NSX_USE_COMM] = '~',
@@ -22,30 +25,61 @@ const char *const nsx_use_words[NSX_NUSES] = {
 
 /* Header ------------------------------------------------------------------*/
 
-/* "2 × A100": the GPUs that ran work, or else those of the machine, with their model if all have
- * the same.
+static const char *model_of(const struct nsx_gpu_info *g, const struct nsx_trace *t)
+{
+	const char *name = g && g->name ? nsx_text(t, g->name) : "";
+
+	return name + (!strncmp(name, "NVIDIA ", 7) ? 7 : 0);
+}
+
+/* The words of a model that the first model does not begin with: "4090" behind "RTX 3090". */
+static const char *other_words(const char *model, const char *first)
+{
+	size_t same = 0, word;
+
+	while (model[same] && model[same] == first[same])
+		same++;
+	if (!first[same] && model[same] == ' ')
+		return model + same + 1;
+	for (word = same; word && model[word - 1] != ' '; word--)
+		;
+	return model + word;
+}
+
+/* "2 × A100" or "RTX 3090, 4090": the GPUs that ran work, or else those of the machine; "5 GPUs" if
+ * models are unknown or many.
  */
 static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
 {
-	uint32_t n = t->ndevices ?: t->ngpus;
+	uint32_t n = t->ndevices ?: t->ngpus, of[MAX_MODELS] = {0}, nmodels = 0;
 	bool is_known = t->ndevices;
-	const char *name = NULL;
+	const char *name[MAX_MODELS] = {NULL}, *text = NULL;
 
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		is_known = is_known && nsx_device_gpu(t, i);
 	/* a MIG slice has its own model */
 	for (uint32_t i = 0; i < (is_known ? n : t->ngpus); i++) {
-		const struct nsx_gpu_info *g = is_known ? nsx_device_gpu(t, i) : &t->gpu[i];
-		const char *model = g && g->name ? nsx_text(t, g->name) : "";
+		const char *model = model_of(is_known ? nsx_device_gpu(t, i) : &t->gpu[i], t);
+		uint32_t k = 0;
 
-		name = i && strcmp(model, name) ? "" : model;
-		if (!*name)
-			break;
+		while (k < nmodels && strcmp(model, name[k]))
+			k++;
+		if (!*model || k == (is_known ? MAX_MODELS : 1))
+			return nsx_text_n(a, n, "GPU", NULL);
+		name[k] = model;
+		nmodels = NSX_MAX(nmodels, k + 1);
+		of[k]++;
 	}
-	if (!name || !*name)
+	if (!nmodels)
 		return n ? nsx_text_n(a, n, "GPU", NULL) : NULL;
-	name += !strncmp(name, "NVIDIA ", 7) ? 7 : 0;
-	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
+	of[0] = is_known ? of[0] : n;
+	for (uint32_t k = 0; k < nmodels; k++) {
+		const char *one = k ? other_words(name[k], name[0]) : name[0];
+
+		one = of[k] > 1 ? nsx_arena_printf(a, "%u × %s", of[k], one) : one;
+		text = k ? nsx_arena_printf(a, "%s, %s", text, one) : one;
+	}
+	return text;
 }
 
 /* "2 processes (python3)": processes that called CUDA or ran work. */

@@ -1,0 +1,1 @@
+explain @mig_unequal -o o
