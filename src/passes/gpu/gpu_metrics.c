@@ -403,6 +403,27 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 	}
 }
 
+/* The part of the window that was sampled, if it is not all of it on each GPU. */
+static void say_sampled_parts(const struct nsx_metrics *m, struct nsx_section *out)
+{
+	const char *list = "";
+	size_t n = 0;
+
+	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
+		double sampled = 1;
+
+		for (size_t k = i; k < next; k++)
+			sampled = NSX_MIN(sampled, m->v[k].scope[NSX_SCOPE_WINDOW].coverage);
+		if (sampled < WHOLE)
+			list = nsx_say(out, "%s%s %s on GPU %lld", list, n++ ? "," : "",
+				       nsx_text_share(out->arena, sampled, 1),
+				       (long long)m->v[i].device_id);
+	}
+	if (n)
+		nsx_md_text(out, "Samples cover only a part of the window, and means are those of "
+				 "this part:%s.", list);
+}
+
 static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
@@ -417,6 +438,7 @@ static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, s
 				  "inside the window", (long long)m->samples);
 	fill_metrics(run, out, tables);
 	say_sampling_quality(m, out);
+	say_sampled_parts(m, out);
 	if (tables[L_COUNTERS]->nrows)
 		nsx_md_text(out, "Means of the counters as nsys names them (clocks in Hz, most "
 			    "others in percent), over the window and by what the GPU was "

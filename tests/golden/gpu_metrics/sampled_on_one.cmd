@@ -1,0 +1,1 @@
+explain @sampled_on_one --pass gpu_metrics --md
