@@ -42,7 +42,8 @@ static const char *say_message(struct nsx_quality *q, enum nsx_message kind, con
 	struct nsx_arena *a = q->out->arena;
 
 	if (kind == NSX_MSG_WARNING)
-		return nsx_say(q->out, "%s unknown", nsx_text_n(
+		return nsx_say(q->out, "%s%s unknown", q->facts.messages[NSX_MSG_ERROR] ?
+			"The profiler reports an unknown error; " : "", nsx_text_n(
 			a, q->facts.messages[kind], "warning of the profiler is",
 			"warnings of the profiler are"));
 	if (kind == NSX_MSG_LOST && q->facts.lost)
@@ -69,7 +70,8 @@ static void check_messages(struct nsx_quality *q)
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
 		/* without GPU work, the check gpu_activity reports this reason */
-		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work))
+		if (messages[i].title && (kind != NSX_MSG_PARTIAL || q->t->has_gpu_work) &&
+		    (kind != NSX_MSG_ERROR || !f->messages[NSX_MSG_WARNING]))
 			nsx_raise(q, kind == NSX_MSG_ERROR || kind == NSX_MSG_WARNING ?
 					     NSX_ID_profiler_messages : NSX_ID_lost_events, false,
 				  say_message(q, kind, messages[i].title), messages[i].severity);

@@ -1,0 +1,1 @@
+explain @unknown_error -o o
