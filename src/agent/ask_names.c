@@ -357,14 +357,19 @@ static void tally_launcher(struct nsx_answer *a, struct kernels *k, size_t op)
 		nsx_tally_add(k->launchers, call == NSX_NONE ? 0 : 1 + thread,
 			      call == NSX_NONE ? 0 : nsx_call_name(&t->calls, call), 1,
 			      nsx_op_ns(&t->ops, op));
+	const char *pid; /* "1001 (host 2)" if the pid alone is ambiguous */
+	uint32_t process;
 
 	if (!row)
 		return;
 	row->kind = "launched by";
+	process = call == NSX_NONE ? NSX_NONE : t->thread[thread].process;
+	pid = process == NSX_NONE ? "" : nsx_pid_label(t, process);
 	row->name = call == NSX_NONE ? "a launch that was not recorded" :
-		nsx_say(a->out, "%s of thread %lld",
+		nsx_say(a->out, "%s of thread %lld%s%s",
 			nsx_text_api(a->out->arena, nsx_call_text(t, call)),
-			(long long)t->thread[thread].tid);
+			(long long)t->thread[thread].tid,
+			strchr(pid, '(') ? " of process " : "", strchr(pid, '(') ? pid : "");
 }
 
 enum { WANTED = 1, MET };

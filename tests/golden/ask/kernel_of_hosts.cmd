@@ -1,0 +1,1 @@
+ask @ranks_of_hosts kernel gemm
