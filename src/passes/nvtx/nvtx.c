@@ -280,6 +280,46 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 	return NULL;
 }
 
+/* The range that was open, in the thread of the same process with most ranges, while a thread
+ * launched most of its GPU work: " while `backward` was open (39 ms)"; "": none for half of it.
+ */
+static const char *say_open_meanwhile(const struct work *w, uint32_t thread, int64_t all_ns,
+				      struct nsx_section *out)
+{
+	const struct nsx_trace *t = w->t;
+	const struct nsx_thread *th = &t->thread[thread];
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	int64_t *by_call = nsx_arena_get(a, (th->ncalls + 1) * sizeof(*by_call));
+	int64_t *by_row = nsx_arena_get(a, ((size_t)w->nrows + 1) * sizeof(*by_row));
+	uint32_t *below = nsx_arena_get(a, (t->nvtx.n + 1) * sizeof(*below)), other = thread, k = 0;
+	struct nsx_nvtx_walk walk;
+
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if (t->thread[i].process == th->process &&
+		    t->thread[i].nnvtx > t->thread[other].nnvtx)
+			other = i;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = nsx_op_call(&t->ops, i);
+
+		if (call != NSX_NONE && call >= th->calls_at &&
+		    call - th->calls_at < th->ncalls && nsx_op_counts(t, i))
+			nsx_add_to(&by_call[call - th->calls_at], nsx_op_ns(&t->ops, i));
+	}
+	nsx_nvtx_walk_begin(&walk, t, other, true, false, below);
+	for (uint32_t i = 0; i < th->ncalls; i++) {
+		uint32_t range = nsx_nvtx_walk_to(&walk, nsx_call_start(&t->calls, th->calls_at + i));
+
+		if (range != NSX_NONE && w->row[range] != NSX_NONE)
+			nsx_add_to(&by_row[w->row[range]], by_call[i]);
+	}
+	for (uint32_t i = 1; i < w->nrows; i++)
+		k = by_row[i] > by_row[k] ? i : k;
+	return by_row[k] <= all_ns / 2 ? "" :
+		nsx_say(out, " while %s was open (%s)",
+			nsx_md_name(out, nsx_text(t, w->g.name[w->order[k]])),
+			nsx_text_ns(out->arena, (double)by_row[k]));
+}
+
 /* Describes GPU work that threads without ranges launched in processes with ranges: PyTorch's
  * autograd threads launch the backward pass.
  */
@@ -311,11 +351,12 @@ static void describe_rangeless_threads(const struct work *w, struct nsx_section 
 	}
 	if (all_ns)
 		nsx_md_text(out, "Threads without ranges launched %s of GPU work that belongs to "
-				 "no range, most of it by thread %s: `ask TRACE range NAME` shows "
+				 "no range, most of it by thread %s%s: `ask TRACE range NAME` shows "
 				 "what they launched while a range was open.",
 			    nsx_text_ns(out->arena, (double)all_ns), t->thread[most].name ?
 			    nsx_md_name(out, nsx_text(t, t->thread[most].name)) :
-			    nsx_say(out, "%lld", (long long)t->thread[most].tid));
+			    nsx_say(out, "%lld", (long long)t->thread[most].tid),
+			    say_open_meanwhile(w, most, ns[most], out));
 }
 
 static void add_notes(const struct work *w, const char *reason, struct nsx_section *out)
