@@ -269,7 +269,7 @@ static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *
 			"slice overlaps others of its track" :
 			"slices overlap others of their track");
 	if (n->left_out)
-		fprintf(f, "%lld %s no valid times: left out\n", (long long)n->left_out,
+		fprintf(f, "%lld %s no valid times or values: left out\n", (long long)n->left_out,
 			n->left_out == 1 ? "row has" : "rows have");
 	for (unsigned i = 0; i < NSX_NSHEDS; i++)
 		if (c->shed >> i & 1)

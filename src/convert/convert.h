@@ -307,7 +307,7 @@ struct nsx_counter_sample { /* values of counters that hold from at_ns on */
 	uint32_t group;	  /* group that owns the counters: NSX_G_METRIC or NSX_G_GPU */
 	const char *name; /* name of the sample, for formats that write it as one event */
 };
-struct nsx_counter {
+struct nsx_track_counter {
 	uint32_t number; /* unique number of the counter                     */
 	const char *name;
 	/* The unit; NULL: the name says it. A counter with a unit is alone in its event. */
@@ -330,7 +330,7 @@ struct nsx_writer { /* An output format. c->lane and c->async are set while a sl
 	 * order.
 	 */
 	void (*sample)(struct nsx_conv *c, const struct nsx_counter_sample *s);
-	void (*counter)(struct nsx_conv *c, const struct nsx_counter *counter,
+	void (*counter)(struct nsx_conv *c, const struct nsx_track_counter *counter,
 			const struct nsx_val *v, bool is_first);
 	void (*sample_end)(struct nsx_conv *c);
 	/* Write names, in the viewer's display order; `what` may be NULL. */

@@ -15,7 +15,7 @@
 struct series { /* a counter being written                                   */
 	struct nsx_conv *c;
 	uint32_t group;
-	struct nsx_counter counter;
+	struct nsx_track_counter counter;
 	/* at_ns, now: time and value after the last step; told: the last value written. */
 	int64_t at_ns, now, told;
 };

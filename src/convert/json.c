@@ -192,7 +192,7 @@ static void json_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 	nsx_out_adds(c->out, "\",\"args\":{");
 }
 
-static void json_counter(struct nsx_conv *c, const struct nsx_counter *counter,
+static void json_counter(struct nsx_conv *c, const struct nsx_track_counter *counter,
 			 const struct nsx_val *v, bool is_first)
 {
 	char value[32];

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "convert/convert.h"
+#include "facts/metrics/metrics.h"
 #include "schema/viewscan.h"
 
 enum { AT, TYPE, METRIC, VALUE };
@@ -16,6 +17,7 @@ struct metrics {
 		const char *name; /* name, prepared for the writer */
 		uint64_t event;	  /* number of the last event that contained the counter */
 		int64_t last_ns;  /* time of the source's last sample; used by the survey */
+		int64_t most;	  /* see nsx_metric_most */
 	} *counters; /* one for each key */
 	uint64_t nevents;
 	int64_t at_ns, type; /* time and type of the open, or last surveyed, sample */
@@ -45,6 +47,7 @@ static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		return err->rc;
 	nsx_names_text(m->c->names, &b, v[2].u.p, v[2].len);
 	counter->name = nsx_buf_keep(&b, m->arena);
+	counter->most = nsx_metric_most(nsx_val_text(&v[2], m->arena));
 	return 0;
 }
 
@@ -79,6 +82,7 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	struct nsx_conv *c = m->c;
 	struct nsx_slice s;
 	struct counter *counter;
+	double value;
 	bool goes_on;
 
 	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
@@ -89,9 +93,14 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 	counter = find_counter(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
-	if (!counter->name)
+	if (!counter->name) {
 		counter->name = nsx_arena_printf(m->arena, "counter %lld",
 						 (long long)v[METRIC].u.i);
+		counter->most = nsx_metric_most(NULL);
+	}
+	value = v[VALUE].type == NSX_V_I64 ? (double)v[VALUE].u.i : v[VALUE].u.f;
+	if (value < 0 || round(value) > (double)counter->most)
+		return c->counts->left_out++, 0;
 	goes_on = m->is_open && m->at_ns == s.start_ns &&
 		  m->type == v[TYPE].u.i && counter->event != m->nevents;
 	if (!goes_on) {
@@ -100,7 +109,7 @@ static int metrics_read_sample(void *ctx, int64_t rid NSX_UNUSED,
 			return err->rc;
 	}
 	counter->event = m->nevents;
-	c->writer->counter(c, &(struct nsx_counter){
+	c->writer->counter(c, &(struct nsx_track_counter){
 				   (uint32_t)(counter - m->counters),
 				   counter->name, NULL},
 			   &v[VALUE], !goes_on);

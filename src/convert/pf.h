@@ -146,7 +146,7 @@ void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_pf_put_text(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s);
-void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
+void nsx_pf_counter(struct nsx_conv *c, const struct nsx_track_counter *counter,
 		    const struct nsx_val *v, bool is_first);
 void nsx_pf_sample_end(struct nsx_conv *c);
 /* Writes the last values of all counters. */

@@ -34,7 +34,7 @@ static uint64_t pf_counters_id_of(const struct nsx_conv *c, size_t number)
 }
 
 /* Describes a counter in the first sample that has it. */
-static void pf_counters_describe(struct nsx_conv *c, const struct nsx_counter *counter)
+static void pf_counters_describe(struct nsx_conv *c, const struct nsx_track_counter *counter)
 {
 	struct nsx_buf *b = &c->pf->specs;
 	size_t at = nsx_pb_begin(b, SPECS_SPEC);
@@ -59,7 +59,7 @@ static void put_value(struct nsx_conv *c, size_t number, const struct nsx_val *v
 	nsx_pb_end(b, at);
 }
 
-void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
+void nsx_pf_counter(struct nsx_conv *c, const struct nsx_track_counter *counter,
 		    const struct nsx_val *v, bool is_first NSX_UNUSED)
 {
 	struct nsx_pf *pf = c->pf;

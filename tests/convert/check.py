@@ -166,9 +166,12 @@ def expect(t, shift_ns=0):
         work += [((r[2] or 0, r[3]), r[0], (r[2], *(x or 0 for x in r[4:]))) for r in rows if r[3]]
     nvtx = t.rows("NVTX_EVENTS", ["start", "end", "eventType"])
     sched = t.rows("SCHED_EVENTS", ["start", "isSchedIn", "globalTid"])
-    metrics = [r for r in t.rows("GPU_METRICS", ["timestamp", "value"],
+    shares = {r[:2] for r in t.rows("TARGET_INFO_GPU_METRICS", ["typeId", "metricId", "metricName"])
+              if "%]" in str(r[2])}
+    metrics = [r for r in t.rows("GPU_METRICS", ["timestamp", "value", "typeId", "metricId"],
                                        "typeof(typeId) = 'integer' AND typeof(metricId) = 'integer'")
-               if isinstance(r[1], (int, float))]
+               if isinstance(r[1], (int, float))
+               and 0 <= r[1] < (100.5 if r[2:] in shares else 2**40 + 0.5)]
     ranges = [r for r in nvtx if r[2] in (59, 60, 70, 71) and
               (r[1] is None or type(r[1]) is int and r[1] >= r[0])]
     marks = [r for r in nvtx if r[2] in (34, 65)]

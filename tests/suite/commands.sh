@@ -23,7 +23,7 @@ says 'top_kernels' "$prog" passes
 says '    needs: rows of CUPTI_ACTIVITY_KIND_KERNEL' "$prog" passes
 says '  Kernel table: None' "$prog" "$fix/case02_runtime_only.sqlite" --print-schema --explain top_kernels
 # A backward kernel, call and range are left out; two ranges cross.
-says '3 rows have no valid times: left out' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
+says '3 rows have no valid times or values: left out' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 says '1 slice overlaps others of its track: moved to further lanes' "$prog" convert "$fix/zero_inverted_open.sqlite" -o "$out"
 }
 # A trace on stdin is explained like a file, and leaves no file behind. So is a trace that SQLite

@@ -122,12 +122,14 @@ static const char *metrics_name_of(const struct names *names, int64_t type, int6
 	return info && info->metric == metric && *info->name ? info->name : NULL;
 }
 
-/* The greatest value of a counter; greater ones are no samples. */
+int64_t nsx_metric_most(const char *name)
+{
+	return name && strstr(name, "%]") ? 100 : FOLD_MAX_VALUE;
+}
+
 static int64_t metrics_most_of(const void *names, int64_t type, int64_t metric)
 {
-	const char *name = metrics_name_of(names, type, metric);
-
-	return name && strstr(name, "%]") ? 100 : FOLD_MAX_VALUE;
+	return nsx_metric_most(metrics_name_of(names, type, metric));
 }
 
 static int build_scope_spans(struct names *names, const struct nsx_facts *f, struct nsx_err *err)

@@ -73,6 +73,10 @@ struct nsx_counters { /* of one GPU; NULL: not sampled                       */
 	const struct nsx_metric *of[NSX_NCOUNTERS];
 };
 const char *nsx_counter_name(enum nsx_counter k);
+/* The greatest value of a counter with this name (NULL: none). Greater and negative ones are no
+ * samples.
+ */
+int64_t nsx_metric_most(const char *name);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
 /* The counters of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device);
