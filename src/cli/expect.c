@@ -115,7 +115,9 @@ static int64_t matching_ns(const struct nsx_report *r, const char *pattern)
 	return sum_ns;
 }
 
-/* Whether the report meets an expectation. *ret_figure: the share, or why there is none. */
+/* Whether the report meets an expectation. *ret_figure: the share, or why there is none: where GPU
+ * activity was lost, shares prove nothing.
+ */
 static bool is_met(const struct nsx_report *r, const struct expectation *e, struct nsx_arena *a,
 		   const char **ret_figure)
 {
@@ -124,6 +126,9 @@ static bool is_met(const struct nsx_report *r, const struct expectation *e, stru
 
 	*ret_figure = "nothing was judged";
 	if (!p || !p->ngpus)
+		return false;
+	*ret_figure = "undecided: GPU activity is missing";
+	if (p->verdict == NSX_V_LOST || p->verdict == NSX_V_UNREAD)
 		return false;
 	share = p->share[e->use];
 	if (*e->pattern) {
