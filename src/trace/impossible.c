@@ -3,8 +3,8 @@
  * A record is dropped if it begins before its own call, or after work that was queued later on its
  * stream. Work of one stream runs in order, so a record that outlasts its successor is cut where
  * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
- * column) and they stay. A call is dropped if a day lies between it and all GPU work, because no
- * recording is as long.
+ * column) and they stay. A call is dropped if it lies farther from all GPU work than the session is
+ * long, or a day where its length is not in the file.
  */
 #include "trace/load.h"
 
@@ -245,19 +245,32 @@ static void apply_changes(struct finder *x)
 	l->op_set.n = n;
 }
 
-static bool is_day_away(const struct nsx_window *gpu, int64_t at_ns)
+static void note_session(struct nsx_loader *l, const struct nsx_val *v)
 {
-	return at_ns < gpu->start_ns - DAY_NS || at_ns > gpu->end_ns + DAY_NS;
+	int64_t *most_ns = &l->t->impossible.session_ns;
+
+	*most_ns = NSX_MAX(*most_ns, NSX_MIN(nsx_i64_or(v, 0), DAY_NS));
 }
 
-/* Whether GPU work ends long after everything else, or a day lies between them. If so, all
- * rows must be read to judge it.
- */
-static bool is_gpu_work_beyond(const struct nsx_portion *p)
+/* Whether a time is farther from all GPU work than the session is long. */
+static bool is_time_far(const struct nsx_loader *l, const struct nsx_window *gpu, int64_t at_ns)
 {
+	int64_t session_ns = l->t->impossible.session_ns, most_ns = session_ns ?: DAY_NS;
+
+	return at_ns < gpu->start_ns - most_ns || at_ns > gpu->end_ns + most_ns;
+}
+
+/* Whether GPU work ends long after everything else, or lies far from it. If so, all rows must be
+ * read to judge it.
+ */
+static bool is_gpu_work_beyond(const struct nsx_loader *l)
+{
+	const struct nsx_portion *p = &l->portion;
+
 	return p->host.start_ns <= p->host.end_ns && p->gpu.start_ns <= p->gpu.end_ns &&
 	       (p->gpu.end_ns - FAR_NS > p->host.end_ns ||
-		is_day_away(&p->gpu, p->host.start_ns) || is_day_away(&p->gpu, p->host.end_ns));
+		is_time_far(l, &p->gpu, p->host.start_ns) ||
+		is_time_far(l, &p->gpu, p->host.end_ns));
 }
 
 static int find_impossible(struct finder *x, struct nsx_err *err)
@@ -276,7 +289,7 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < l->nfar; i++)
 		rc = nsx_push(x->v, x->n, x->cap, "impossible records", err, l->far[i]);
 	rc = rc ?: list_changes(x, err);
-	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(&l->portion)))
+	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(l)))
 		return NSX_PRESUMED_WRONG;
 	if (rc || !x->n)
 		return rc;
@@ -295,7 +308,8 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 
 static bool is_far(const struct nsx_loader *l, const struct nsx_window *gpu, size_t call)
 {
-	return is_day_away(gpu, l->calls.start_ns[call]) || is_day_away(gpu, l->calls.end_ns[call]);
+	return is_time_far(l, gpu, l->calls.start_ns[call]) ||
+	       is_time_far(l, gpu, l->calls.end_ns[call]);
 }
 
 int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err)
@@ -305,6 +319,7 @@ int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err)
 	size_t n = 0, nfar = 0;
 
 	l->nfar = 0;
+	NSX_LOAD_EACH(l, analysis, note_session, duration_ns);
 	for (size_t i = 0; i < l->op_set.n; i++)
 		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
 	for (size_t i = 0; i < l->call_set.n; i++)

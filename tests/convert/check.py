@@ -140,11 +140,12 @@ def expect(t, shift_ns=0):
     if HOST["cuda-api"] in t.names and "eventClass" in t.columns(HOST["cuda-api"]):
         where = "eventClass IS NOT 67"
     gpu = [r for table in GPU.values() for r in t.spans(table, [])]
+    most = max([min(r[0], DAY) for r in t.rows("ANALYSIS_DETAILS", ["duration"]) if r[0] > 0], default=DAY)
     from_ns, to_ns = min((r[0] for r in gpu), default=-MAX), max((r[1] for r in gpu), default=MAX)
     for cat, table in HOST.items():
         rows = t.spans(table, ["globalTid", "correlationId"], where if cat == "cuda-api" else "1")
-        if cat == "cuda-api":  # a call a day or more from all GPU work is impossible
-            rows = [r for r in rows if from_ns - DAY <= r[0] <= to_ns + DAY]
+        if cat == "cuda-api":  # a call farther from all GPU work than the session lasts is impossible
+            rows = [r for r in rows if from_ns - most <= r[0] and r[1] <= to_ns + most]
         e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
         last += [r[1] for r in rows]
         first += [r[0] for r in rows]

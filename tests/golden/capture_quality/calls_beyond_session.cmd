@@ -1,0 +1,1 @@
+explain @calls_beyond_session --pass capture_quality --md

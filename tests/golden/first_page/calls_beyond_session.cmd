@@ -1,0 +1,1 @@
+explain @calls_beyond_session -o o
