@@ -307,7 +307,8 @@ static const char *say_open_meanwhile(const struct work *w, uint32_t thread, int
 	}
 	nsx_nvtx_walk_begin(&walk, t, other, true, false, below);
 	for (uint32_t i = 0; i < th->ncalls; i++) {
-		uint32_t range = nsx_nvtx_walk_to(&walk, nsx_call_start(&t->calls, th->calls_at + i));
+		int64_t at_ns = nsx_call_start(&t->calls, th->calls_at + i);
+		uint32_t range = nsx_nvtx_walk_to(&walk, at_ns);
 
 		if (range != NSX_NONE && w->row[range] != NSX_NONE)
 			nsx_add_to(&by_row[w->row[range]], by_call[i]);
