@@ -14,6 +14,7 @@
 
 #define NEAR_NS 50000.0 /* largest difference of ends that agree on the common clock */
 #define LEAST_NS 1000.0 /* ends that spread less than this agree equally well */
+#define MUCH_WORSE 1.5 /* relative spread of ends that are not of one transfer */
 #define ABOUT 1.1 /* numbers of parts that differ by less are about equal */
 #define LEAST_PAIRED 0.8 /* least share of ranks, and of messages, that have a partner */
 
@@ -37,6 +38,7 @@ struct parts { /* the parts of a rank, in order of ends */
 struct pairs {
 	struct nsx_fleet *f;
 	struct parts *rank;
+	const struct nsx_fcomm *of_all; /* a communicator of all ranks; NULL: none */
 	int64_t world;
 	struct nsx_arena *a;
 };
@@ -75,7 +77,8 @@ static void list_comms(struct pairs *p)
 	const struct nsx_fleet *f = p->f;
 
 	for (unsigned pass = 0; pass < 2; pass++) {
-		for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t c = 0; c < f->ncomms; c++) {
+			p->of_all = f->comm[c].n == f->nranks ? &f->comm[c] : p->of_all;
 			for (uint32_t m = 0; f->comm[c].n < f->nranks && m < f->comm[c].n; m++) {
 				struct parts *x = &p->rank[f->comm[c].m[m].rank];
 
@@ -83,6 +86,7 @@ static void list_comms(struct pairs *p)
 					x->comm[x->ncomms] = c;
 				x->ncomms++;
 			}
+		}
 		for (uint32_t r = 0; r < f->nranks && !pass; r++) {
 			struct parts *x = &p->rank[r];
 
@@ -150,14 +154,39 @@ static double spread_with(const struct parts *x, uint32_t channel, const struct 
 	return n < 3 || (double)n < least * (double)all ? INFINITY : nsx_spread_of(by, n, &middle);
 }
 
-/* The least spread with a rank that may be the partner of a part of the channel. */
-static double spread_of_partners(const struct pairs *p, uint32_t r, uint32_t channel)
+enum { MOST_DISTANCES = 256 };
+
+/* Lists the distances at which nearly all ranks may have partners; ends with 0. */
+static int64_t *list_distances(const struct pairs *p)
+{
+	int64_t *ret = nsx_arena_get(p->a, (MOST_DISTANCES + 1) * sizeof(*ret));
+	size_t n = 0;
+
+	for (int64_t by = 1; by < p->world && n < MOST_DISTANCES; by++) {
+		uint32_t there = 0, may_be = 0;
+
+		if (p->world % by && p->world % (p->world - by))
+			continue;
+		for (uint32_t r = 0; r < p->f->nranks; r++) {
+			uint32_t k = rank_at(p, r, by);
+
+			there += k != NSX_NONE;
+			may_be += k != NSX_NONE && may_be_partners(p, r, k);
+		}
+		if (may_be > LEAST_PAIRED * there)
+			ret[n++] = by;
+	}
+	return ret;
+}
+
+/* The least spread with a rank at one of the distances. */
+static double spread_of_partners(const struct pairs *p, uint32_t r, uint32_t channel,
+				 const int64_t *distance)
 {
 	double least = INFINITY;
 
-	for (int64_t by = 1; by < p->world; by++) {
-		uint32_t k = p->world % by && p->world % (p->world - by) ? NSX_NONE :
-									  rank_at(p, r, by);
+	for (; *distance; distance++) {
+		uint32_t k = rank_at(p, r, *distance);
 
 		if (k != NSX_NONE && may_be_partners(p, r, k))
 			least = NSX_MIN(least, spread_with(&p->rank[r], channel, &p->rank[k],
@@ -190,16 +219,21 @@ static double spread_of_members(const struct pairs *p, uint32_t r, uint32_t chan
 
 /* Whether a channel's parts end together with those of other members of a communicator, and do so
  * more exactly than with those of any partner: stages of a pipeline work in step, but a transfer
- * ends on both its sides at once.
+ * ends on both its sides at once. If all ranks share all communicators, ends together with two
+ * other ranks suffice: of a stage's transfers each is with one of its two neighbours.
  */
-static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel)
+static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel,
+			    const int64_t *distance)
 {
 	const struct parts *x = &p->rank[r];
 	double least = INFINITY;
 
+	if (!x->ncomms)
+		return p->of_all && !isinf(spread_of_members(p, r, channel, p->of_all));
 	for (uint32_t i = 0; i < x->ncomms; i++)
 		least = NSX_MIN(least, spread_of_members(p, r, channel, &p->f->comm[x->comm[i]]));
-	return !isinf(least) && least < spread_of_partners(p, r, channel);
+	return !isinf(least) && MUCH_WORSE * (least + LEAST_NS) <
+					spread_of_partners(p, r, channel, distance) + LEAST_NS;
 }
 
 /* Takes the parts of alltoalls out of those that have partners. The channels of a stream decide
@@ -209,6 +243,7 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
 	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups streams = {0};
+	const int64_t *distance = list_distances(p);
 	int *votes = NULL, *vote, rc = 0;
 
 	for (uint32_t r = 0; r < f->nranks && !rc; r++)
@@ -220,7 +255,7 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 			vote = nsx_group_value(&streams, &votes, (uint64_t)ch->stream, 0,
 					       "streams", err);
 			if (vote)
-				*vote += is_of_alltoalls(p, r, c) ? 1 : -1;
+				*vote += is_of_alltoalls(p, r, c, distance) ? 1 : -1;
 			else
 				rc = err->rc;
 		}

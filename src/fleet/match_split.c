@@ -43,12 +43,10 @@ struct shape {
 	int64_t stride, size;
 };
 
-static int64_t match_split_group_of(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-				    struct shape s)
+/* The number of a rank's group. */
+static int64_t group_at(int64_t number, struct shape s)
 {
-	int64_t rank = m->f->rank[x->rank].number;
-
-	return rank / (s.stride * s.size) * s.stride + rank % s.stride;
+	return number / (s.stride * s.size) * s.stride + number % s.stride;
 }
 
 /* How much later a channel's samples end than those of the longest channel. NAN: the sample is
@@ -216,8 +214,8 @@ static double broken_share(const struct fit *x)
 	return x->npairs ? (double)x->nbroken / (double)x->npairs : INFINITY;
 }
 
-/* Whether the job can have groups of this shape: along the axes of a given mesh, or within a stage of
- * the pipeline that was found.
+/* Whether the job can have groups of this shape: along the axes of a given mesh, or within a stage
+ * of the pipeline that was found.
  */
 static bool is_possible(const struct nsx_mesh *mesh, struct shape s)
 {
@@ -228,42 +226,138 @@ static bool is_possible(const struct nsx_mesh *mesh, struct shape s)
 	return s.stride * s.size <= pp->stride || !(s.stride % (pp->stride * pp->size));
 }
 
-/* Mean logarithm of the shortest time in a group. The last rank of a group waits for nobody; if all do,
- * they wait for one of another group.
- */
-static double waits_of(const struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
-		       const struct ends *e, struct shape s)
+struct group { /* a group of a shape, by sample */
+	int64_t first; /* number of its first rank, which may be missing */
+	double least[NSX_SAMPLES]; /* shortest time of its members; NAN: not all of them are there */
+	double end[NSX_SAMPLES];   /* mean end; members' clocks differ */
+	uint32_t there[NSX_SAMPLES];
+	uint32_t n; /* members; one alone is no group */
+};
+
+static void add_member(struct group *g, const struct ends *e)
 {
-	size_t ngroups = (size_t)(nsx_fleet_world(m->f) / s.size), all = 0;
-	double *least = nsx_arena_get(m->scratch, ngroups * sizeof(*least)), sum = 0;
-	uint32_t *there = nsx_arena_get(m->scratch, ngroups * sizeof(*there));
-
 	for (size_t at = 0; at < NSX_SAMPLES; at++) {
-		memset(there, 0, ngroups * sizeof(*there));
-		for (size_t i = 0; i < n; i++) {
-			int64_t g = match_split_group_of(m, v[i], s);
+		double k = g->there[at];
 
-			if (isnan(e[i].at[at]))
-				continue;
-			least[g] = there[g] ? NSX_MIN(least[g], e[i].length[at]) : e[i].length[at];
-			there[g]++;
-		}
-		for (size_t g = 0; g < ngroups; g++) {
-			sum += there[g] > 1 ? log(least[g] + LEAST_NS) : 0;
-			all += there[g] > 1;
-		}
+		if (isnan(e->at[at]))
+			continue;
+		g->least[at] = k ? NSX_MIN(g->least[at], e->length[at]) : e->length[at];
+		g->end[at] = k ? (g->end[at] * k + e->at[at]) / (k + 1) : e->at[at];
+		g->there[at]++;
+		g->n = NSX_MAX(g->n, g->there[at]);
 	}
-	return all ? sum / (double)all : 0;
 }
 
-/* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions, and
- * whose members wait for each other. A rank may agree better with some of its group than with others.
+/* Lists the groups of a shape, and finds the mean logarithm of their shortest times: the last rank
+ * of a group waits for nobody, and if all do, they wait for one of another group. Returns how many.
+ */
+static size_t find_groups(const struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
+			  const struct ends *e, struct fit *f, struct group *ret)
+{
+	struct shape s = f->s;
+	uint32_t *place = nsx_arena_get(m->scratch, (size_t)(nsx_fleet_world(m->f) / s.size) *
+						    sizeof(*place)); /* index + 1 */
+	size_t ngroups = 0, all = 0;
+
+	f->waits = 0;
+	for (size_t i = 0; i < n; i++) {
+		int64_t g = group_at(m->f->rank[v[i]->rank].number, s);
+
+		if (!place[g]) {
+			memset(&ret[ngroups], 0, sizeof(*ret));
+			ret[ngroups].first = g / s.stride * s.stride * s.size + g % s.stride;
+			place[g] = (uint32_t)++ngroups;
+		}
+		add_member(&ret[place[g] - 1], &e[i]);
+	}
+	for (struct group *g = ret; g < ret + ngroups; g++)
+		for (size_t at = 0; at < NSX_SAMPLES; at++)
+			if (g->n < 2 || g->there[at] < g->n) {
+				g->least[at] = NAN;
+			} else {
+				f->waits += log(g->least[at] + LEAST_NS);
+				all++;
+			}
+	f->waits /= (double)NSX_MAX(1, all);
+	return ngroups;
+}
+
+/* Adds how far the ends of two groups are apart, beyond how far their shortest times are: mean
+ * logarithms. The ends of one collective agree, whoever came last; two collectives take equally
+ * long, whenever they end.
+ */
+static void compare_groups(const struct group *x, const struct group *y, double *sum,
+			   size_t *npairs)
+{
+	double by[2][NSX_SAMPLES];
+	size_t n = 0;
+
+	for (size_t at = 0; at < NSX_SAMPLES; at++) {
+		by[0][n] = x->end[at] - y->end[at];
+		by[1][n] = x->least[at] - y->least[at];
+		n += !isnan(by[1][n]);
+	}
+	if (n < 3)
+		return;
+	level(by[0], n);
+	level(by[1], n);
+	for (size_t i = 0; i < n; i++)
+		*sum += (log(fabs(by[0][i]) + LEAST_NS) - log(fabs(by[1][i]) + LEAST_NS)) / (double)n;
+	++*npairs;
+}
+
+/* The same of n groups within those of a larger shape: the mean over neighbours. Above 0 these are
+ * several collectives.
+ */
+static double several_of(const struct nsx_matcher *m, struct shape s, const struct group *g,
+			 size_t n)
+{
+	enum { MOST_PAIRS = 64 };
+	size_t nwhole = (size_t)(nsx_fleet_world(m->f) / s.size), npairs = 0;
+	const struct group **before = nsx_arena_get(m->scratch, nwhole * sizeof(*before));
+	double sum = 0;
+
+	for (size_t i = 0; i < n && npairs < MOST_PAIRS; i++) {
+		const struct group **last = &before[group_at(g[i].first, s)];
+
+		if (*last)
+			compare_groups(*last, &g[i], &sum, &npairs);
+		*last = &g[i];
+	}
+	return sum / (double)NSX_MAX(1, npairs);
+}
+
+/* The collectives of which the groups of a shape are several; the shape itself if they are one. */
+static struct shape parts_of(const struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
+			     const struct ends *e, struct fit *fit, size_t nfits, struct shape s,
+			     struct group *g)
+{
+	double most = log(WAITS_LONGER);
+	struct shape ret = s;
+
+	for (struct fit *x = fit; x < fit + nfits; x++) {
+		double several;
+
+		if (x->s.size == s.size || x->s.stride % s.stride ||
+		    s.stride * s.size % (x->s.stride * x->s.size))
+			continue;
+		several = several_of(m, s, g, find_groups(m, v, n, e, x, g));
+		ret = several > most ? x->s : ret;
+		most = NSX_MAX(most, several);
+	}
+	return ret.size == s.size ? s : parts_of(m, v, n, e, fit, nfits, ret, g);
+}
+
+/* Picks the largest groups whose ends agree about as well as any, with the fewest contradictions,
+ * and whose members wait for each other; if these are several collectives, their parts. A rank may
+ * agree better with some of its group than with others.
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
 	int64_t world = nsx_fleet_world(m->f);
 	struct fit best = {.s = {1, world}}, *fit;
 	struct ends *e = nsx_arena_get(m->scratch, n * sizeof(*e));
+	struct group *g = nsx_arena_get(m->scratch, n * sizeof(*g));
 	double least_broken = INFINITY, least = INFINITY, shortest = INFINITY;
 	size_t nfits, kept = 0;
 
@@ -277,16 +371,18 @@ static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *
 			least = NSX_MIN(least, fit[i].apart);
 	for (size_t i = 0; i < nfits; i++)
 		if (broken_share(&fit[i]) <= MUCH_WORSE * least_broken &&
-		    fit[i].apart <= least + log(MUCH_WORSE) && is_possible(&m->f->mesh, fit[i].s)) {
-			fit[kept] = fit[i];
-			fit[kept].waits = waits_of(m, v, n, e, fit[i].s);
-			shortest = NSX_MIN(shortest, fit[kept].waits);
-			kept++;
-		}
+		    fit[i].apart <= least + log(MUCH_WORSE) && is_possible(&m->f->mesh, fit[i].s))
+			fit[kept++] = fit[i];
+	for (size_t i = 0; i < kept; i++) {
+		(void)find_groups(m, v, n, e, &fit[i], g);
+		shortest = NSX_MIN(shortest, fit[i].waits);
+	}
 	for (const struct fit *x = fit; x < fit + kept; x++)
 		if (x->waits <= shortest + log(WAITS_LONGER) &&
 		    (!best.npairs || x->s.size > best.s.size || x->apart < best.apart))
 			best = *x;
+	if (best.npairs)
+		best.s = parts_of(m, v, n, e, fit, kept, best.s, g);
 	nsx_arena_clear(m->scratch);
 	return best.s;
 }
@@ -336,7 +432,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 	s = nknown < n && v[0]->c->has_times ? shape_of(m, v, n - nknown) :
 			(struct shape){1, world};
 	for (size_t i = 0; i < n - nknown; i++)
-		v[i]->group = (uint64_t)match_split_group_of(m, v[i], s);
+		v[i]->group = (uint64_t)group_at(m->f->rank[v[i]->rank].number, s);
 	nsx_sort(v, n - nknown, sizeof(*v), cmp_group);
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)

@@ -113,6 +113,12 @@ planted ep_steps cpu_late ranks=64 hosts=8 tp=4 ep=8 ends=25 colls=8 steps=24 se
 planted ep_waits rotating ranks=32 hosts=4 tp=4 ep=8 ends=25 skew=60 colls=8 seed=30005
 planted pp_ep_late cpu_late ranks=64 hosts=8 tp=2 pp=4 ep=8 ends=25 skew=20 colls=8 steps=24 format=digest seed=40014
 planted pp_ep_slow gpu_slow ranks=128 hosts=16 pp=4 ep=8 ends=25 skew=20 colls=8 steps=24 format=digest seed=40001
+# All ranks share the other communicator; those of two data-parallel groups end nearly together.
+planted ep_of_all gpu_slow ranks=16 hosts=2 ep=8 colls=8 skew=20 seed=510037
+planted ep_late data_late ranks=32 hosts=4 tp=2 ep=8 ends=25 colls=16 steps=24 skew=20 seed=510052
+planted ep_groups gpu_slow ranks=256 hosts=32 tp=4 ep=8 ends=10 colls=10 skew=20 format=digest seed=510001
+# Tensor-parallel neighbours that send to the next stage end together as exactly as its ranks do.
+planted pp_exact gpu_slow ranks=64 hosts=8 tp=4 pp=4 colls=8 format=digest seed=5
 planted ep_slow gpu_slow ranks=16 hosts=2 ep=8 ends=25 colls=8 payload=1 seed=3
 # One tensor-parallel group of many is late; known clocks distinguish it from the others.
 planted tp8_far data_late ranks=256 hosts=32 tp=8 ends=25 colls=30 skew=20 format=digest seed=2009
