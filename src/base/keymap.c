@@ -129,9 +129,7 @@ int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
 {
 	if (nsx_new_arrays(a, m->n, m->what, err, ret->order, ret->new_id))
 		return err->rc;
-	for (uint32_t i = 0; i < m->n; i++)
-		ret->order[i] = i;
-	nsx_sort_r(ret->order, m->n, sizeof(uint32_t), cmp_keys, m->keys);
+	nsx_sort_indices(ret->order, m->n, cmp_keys, m->keys);
 	for (uint32_t i = 0; i < m->n; i++)
 		ret->new_id[ret->order[i]] = i;
 	return 0;

@@ -260,34 +260,13 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 
 /* Order ---------------------------------------------------------------------*/
 
-static int cmp_equal_barriers(const struct nsx_trace *t, const struct nsx_barrier *x,
-			      const struct nsx_barrier *y)
-{
-	return NSX_CMP(x->kind, y->kind) ?: nsx_str_cmp(t->strings, x->name, y->name);
-}
+NSX_ORDER_IN(cmp_barrier_starts, struct nsx_barrier, struct nsx_trace, UP(x->start_ns),
+	     UP(x->end_ns), UP(x->kind), BY(nsx_str_cmp(c->strings, x->name, y->name)));
 
-static int cmp_barrier_starts(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_barrier *x = a, *y = b;
-
-	return NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(x->end_ns, y->end_ns) ?:
-	       cmp_equal_barriers(ctx, x, y);
-}
-
-static int cmp_barrier_ends(const void *a, const void *b, void *ctx)
-{
-	const struct work *w = ctx;
-	const struct nsx_barrier *x = &w->v[*(const uint32_t *)a];
-	const struct nsx_barrier *y = &w->v[*(const uint32_t *)b];
-	bool gap_x = x->kind == NSX_BARRIER_LAUNCHER_GAP;
-	bool gap_y = y->kind == NSX_BARRIER_LAUNCHER_GAP;
-
-	return gap_x - gap_y ?:
-	       NSX_CMP(x->end_ns, y->end_ns) ?:
-	       NSX_CMP(x->start_ns, y->start_ns) ?:
-	       cmp_equal_barriers(w->t, x, y);
-}
+NSX_ORDER_IN(cmp_barrier_ends, uint32_t, struct work,
+	     UP(c->v[*x].kind == NSX_BARRIER_LAUNCHER_GAP), UP(c->v[*x].end_ns),
+	     UP(c->v[*x].start_ns), UP(c->v[*x].kind),
+	     BY(nsx_str_cmp(c->t->strings, c->v[*x].name, c->v[*y].name)));
 
 /* Adds all events of a thread, sorted by start, to w->v. */
 static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *err)

@@ -401,13 +401,7 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int cmp_dealt(const void *a, const void *b, void *labels)
-{
-	const uint64_t *label = labels;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return NSX_CMP(label[x], label[y]) ?: NSX_CMP(x, y);
-}
+NSX_ORDER_IN(cmp_dealt, uint32_t, uint64_t, UP(c[*x]), UP(*x));
 
 static int group_equal_labels(struct dealt *d, struct nsx_err *err)
 {

@@ -120,17 +120,10 @@ static bool is_between_nodes(const struct nsx_trace *t, uint32_t device, enum ns
 static nsx_str mpi_around(const struct nsx_trace *t, uint32_t thread, struct nsx_span in)
 {
 	const struct nsx_library_calls *c = &t->library;
-	size_t i = 0;
+	size_t i = NSX_SEARCH((size_t)0, c->n, mid, c->thread[mid] < thread ||
+			      (c->thread[mid] == thread &&
+			       nsx_unpack(&c->start, mid) <= in.start_ns));
 
-	for (size_t end = c->n; i < end;) {
-		size_t mid = i + (end - i) / 2;
-
-		if (c->thread[mid] < thread || (c->thread[mid] == thread &&
-						nsx_unpack(&c->start, mid) <= in.start_ns))
-			i = mid + 1;
-		else
-			end = mid;
-	}
 	return i-- && c->thread[i] == thread && c->library[i] == NSX_LIBRARY_MPI &&
 	       nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i) >= in.end_ns ? c->name[i] : 0;
 }
@@ -192,18 +185,15 @@ static int account_idle(struct books *b, uint32_t device, struct nsx_err *err)
 }
 
 /* Places that are texts are compared as texts, because their ids differ from run to run. */
-static int cmp_accounts(const void *a, const void *b, void *facts)
+static bool has_text_place(const struct nsx_account *x)
 {
-	const struct nsx_facts *f = facts;
-	const struct nsx_account *x = a, *y = b;
-	bool is_text = (x->cls == NSX_L_COMPUTE || x->cls == NSX_L_IDLE) &&
-		       x->place != NSX_NONE && y->place != NSX_NONE;
-
-	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cls, y->cls) ?:
-	       NSX_CMP(x->cause, y->cause) ?:
-	       (is_text ? nsx_str_cmp(f->strings, x->place, y->place) :
-			  NSX_CMP(x->place, y->place));
+	return (x->cls == NSX_L_COMPUTE || x->cls == NSX_L_IDLE) && x->place != NSX_NONE;
 }
+
+NSX_ORDER_IN(cmp_accounts, struct nsx_account, struct nsx_facts, DOWN(x->ns), UP(x->cls),
+	     UP(x->cause), BY(has_text_place(x) && has_text_place(y) ?
+			      nsx_str_cmp(c->strings, x->place, y->place) :
+			      NSX_CMP(x->place, y->place)));
 
 bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_booked *what)
 {

@@ -355,20 +355,14 @@ static uint32_t meet_process_of(const struct matching *x, uint32_t call)
 	return x->t->thread[x->r->call[call].thread].process;
 }
 
-static int cmp_ranks(const void *a, const void *b, void *ctx)
-{
-	const uint32_t *p = a, *q = b;
-	const int32_t *rank = ctx;
-
-	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
-}
+NSX_ORDER_IN(cmp_ranks, uint32_t, int32_t, UP(c[*x]), UP(*x));
 
 /* The first process of a rank, or NSX_NONE. by_rank: processes sorted by rank. */
 static uint32_t process_of_rank(const struct matching *x, const uint32_t *by_rank, int32_t rank)
 {
-	size_t lo = 0, n = x->t->nprocesses, hi = n;
+	uint32_t n = x->t->nprocesses;
+	uint32_t lo = NSX_SEARCH(0, n, mid, x->r->rank[by_rank[mid]] < rank);
 
-	NSX_BISECT(lo, hi, mid, x->r->rank[by_rank[mid]] < rank);
 	return rank >= 0 && lo < n && x->r->rank[by_rank[lo]] == rank ? by_rank[lo] : NSX_NONE;
 }
 

@@ -122,13 +122,7 @@ static void add_steps_of_row(struct nsx_memory *m, size_t i)
 	}
 }
 
-static int memory_cmp_groups(const struct nsx_mem_step *x, const struct nsx_mem_step *y)
-{
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device_id, y->device_id) ?:
-	       (int)x->kind - y->kind;
-}
-
+NSX_ORDER(memory_cmp_groups, struct nsx_mem_step, UP(process), UP(device_id), UP(kind));
 NSX_ORDER(cmp_steps, struct nsx_mem_step, BY(memory_cmp_groups), UP(at_ns), UP(turn));
 
 size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at)

@@ -94,13 +94,7 @@ static int profiler_resolve(const struct nsx_schema *s, struct rows *p,
 	return 0;
 }
 
-static int cmp_by_name(const void *a, const void *b)
-{
-	const struct nsx_profiler_row *x = a, *y = b;
-
-	return (x->id < 0) - (y->id < 0) ?: strcmp(x->name, y->name);
-}
-
+NSX_ORDER(cmp_by_name, struct nsx_profiler_row, UP(id < 0), TEXT(name));
 NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));
 
 /* The most time inside the window that one thread lost. */

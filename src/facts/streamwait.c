@@ -13,15 +13,8 @@ static int64_t streamwait_call_of(const struct nsx_trace *t, uint32_t call)
 }
 
 /* Compares waits, which are rows of syncs, by stream and then by the start of their call. */
-static int cmp_waits_by_stream(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_trace *t = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return NSX_CMP(t->syncs.stream[x], t->syncs.stream[y]) ?:
-	       NSX_CMP(streamwait_call_of(t, t->syncs.call[x]),
-		       streamwait_call_of(t, t->syncs.call[y]));
-}
+NSX_ORDER_IN(cmp_waits_by_stream, uint32_t, struct nsx_trace, UP(c->syncs.stream[*x]),
+	     UP(streamwait_call_of(c, c->syncs.call[*x])));
 
 static int streamwait_cmp_event(const struct nsx_trace *t, uint32_t record,
 				uint32_t process, int64_t event)
@@ -31,16 +24,8 @@ static int streamwait_cmp_event(const struct nsx_trace *t, uint32_t record,
 	return NSX_CMP(r->process[record], process) ?: NSX_CMP(r->event_sync_id[record], event);
 }
 
-static int cmp_records_by_event(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_trace *t = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return streamwait_cmp_event(t, x, t->records.process[y],
-				    t->records.event_sync_id[y]) ?:
-	       NSX_CMP(streamwait_call_of(t, t->records.call[x]),
-		       streamwait_call_of(t, t->records.call[y]));
-}
+NSX_ORDER_IN(cmp_records_by_event, uint32_t, struct nsx_trace, UP(c->records.process[*x]),
+	     UP(c->records.event_sync_id[*x]), UP(streamwait_call_of(c, c->records.call[*x])));
 
 /* Whether a stream's wait names an event whose record can be looked up. */
 static bool has_event_record(const struct nsx_trace *t, size_t wait)

@@ -92,13 +92,7 @@ static int list_queues(struct matching *x, struct nsx_err *err)
 	return 0;
 }
 
-static int teams_cmp_names(const void *a, const void *b, void *ctx)
-{
-	const struct queue *v = ctx;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-
-	return NSX_CMP(v[i].name, v[k].name) ?: NSX_CMP(i, k);
-}
+NSX_ORDER_IN(teams_cmp_names, uint32_t, struct queue, UP(c[*x].name), UP(*x));
 
 static bool same_rank(const struct queue *a, const struct queue *b)
 {
@@ -369,10 +363,8 @@ static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_e
 	const struct queue *q = x->queue;
 	size_t most = 1;
 
-	for (uint32_t k = 0; k < x->nqueues; k++) {
-		x->by_name[k] = k;
+	for (uint32_t k = 0; k < x->nqueues; k++)
 		most += q[k].n;
-	}
 	if (nsx_new_arrays(a, most + x->nqueues, "collectives", err,
 			   x->r->member) ||
 	    nsx_new_arrays(a, most / 2 + 1, "collectives", err, x->r->v))

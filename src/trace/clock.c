@@ -303,13 +303,12 @@ int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
 
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process, uint32_t device)
 {
-	uint32_t lo = 0, hi = t->nclocks;
+	uint32_t lo = NSX_SEARCH(0, t->nclocks, mid, t->clock[mid].device < device ||
+				 (t->clock[mid].device == device &&
+				  t->clock[mid].process < process));
 
 	if (!t->has_clock_off)
 		return 0;
-	NSX_BISECT(lo, hi, mid,
-		   t->clock[mid].device < device ||
-		   (t->clock[mid].device == device && t->clock[mid].process < process));
 	return lo < t->nclocks && t->clock[lo].device == device &&
 			       t->clock[lo].process == process ?
 		       t->clock[lo].within_ns : INT64_MAX;

@@ -54,12 +54,7 @@ struct by_row {
 	const void *ctx;
 };
 
-static int cmp_rows_by_order(const void *a, const void *b, void *by_row)
-{
-	const struct by_row *x = by_row;
-
-	return x->cmp(x->ctx, *(const uint32_t *)a, *(const uint32_t *)b);
-}
+NSX_ORDER_IN(cmp_rows_by_order, uint32_t, struct by_row, BY(c->cmp(c->ctx, *x, *y)));
 
 /* Puts each column into the given order. Values are copied, because a copy reads at random but
  * writes in order; a permutation in place would do both at random. Four bytes of each value are

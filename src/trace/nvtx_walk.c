@@ -99,10 +99,7 @@ static const struct nsx_nvtx_sum *nvtx_walk_sum_of(const struct nsx_nvtx_order *
 	return (const void *)((const char *)o->sums + group * o->size);
 }
 
-static int64_t nvtx_walk_key_of(const void *group, void *order)
-{
-	return -nvtx_walk_sum_of(order, *(const uint32_t *)group)->ns;
-}
+NSX_KEY_IN(nvtx_walk_key_of, uint32_t, struct nsx_nvtx_order, -nvtx_walk_sum_of(c, *x)->ns);
 
 int nsx_nvtx_cmp(const struct nsx_nvtx_order *o, uint32_t k, uint32_t l)
 {
@@ -112,10 +109,7 @@ int nsx_nvtx_cmp(const struct nsx_nvtx_order *o, uint32_t k, uint32_t l)
 	       NSX_CMP(o->t->rank[o->g->name[k]], o->t->rank[o->g->name[l]]);
 }
 
-static int nvtx_walk_cmp_groups(const void *a, const void *b, void *order)
-{
-	return nsx_nvtx_cmp(order, *(const uint32_t *)a, *(const uint32_t *)b);
-}
+NSX_ORDER_IN(nvtx_walk_cmp_groups, uint32_t, struct nsx_nvtx_order, BY(nsx_nvtx_cmp(c, *x, *y)));
 
 void nsx_nvtx_sort(uint32_t *v, size_t n, size_t nfirst, const struct nsx_nvtx_order *order)
 {

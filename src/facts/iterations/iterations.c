@@ -19,18 +19,8 @@ static const char candidates[] = "iteration candidates";
 
 /* Choosing -----------------------------------------------------------------------*/
 
-static int cmp_ways(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_way *x = a, *y = b;
-	const struct nsx_facts *f = ctx;
-
-	return NSX_CMP(y->score, x->score) ?:
-	       NSX_CMP(x->method, y->method) ?:
-	       strcmp(nsx_strings_text(f->strings, x->name),
-		      nsx_strings_text(f->strings, y->name)) ?:
-	       NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
-}
+NSX_ORDER_IN(cmp_ways, struct nsx_way, struct nsx_facts, DOWN(x->score), UP(x->method),
+	     TEXT(nsx_strings_text(c->strings, x->name)), UP(x->process), UP(x->marks->start_ns));
 
 /* Whether two ways, perhaps of two processes, are the same: the method is, and for ranges the name.
  * Other methods' names mean nothing to the user.

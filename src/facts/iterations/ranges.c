@@ -99,22 +99,15 @@ static int cmp_masked(const char *a, const char *b)
 	}
 }
 
-static int ranges_cmp_names(const void *a, const void *b, void *ctx)
-{
-	const struct level *l = ctx;
-	const size_t *i = a, *k = b;
-
-	return cmp_masked(nsx_text(l->t, l->t->nvtx.name[l->v[*i].range]),
-			  nsx_text(l->t, l->t->nvtx.name[l->v[*k].range]));
-}
+NSX_ORDER_IN(ranges_cmp_names, uint32_t, struct level,
+	     BY(cmp_masked(nsx_text(c->t, c->t->nvtx.name[c->v[*x].range]),
+			   nsx_text(c->t, c->t->nvtx.name[c->v[*y].range]))));
 
 static void mark_recurring_ranges(struct level *l)
 {
-	size_t order[MAX_RANGES];
+	uint32_t order[MAX_RANGES];
 
-	for (size_t i = 0; i < l->n; i++)
-		order[i] = i;
-	nsx_sort_r(order, l->n, sizeof(*order), ranges_cmp_names, l);
+	nsx_sort_indices(order, l->n, ranges_cmp_names, l);
 	NSX_EACH_RUN(i, next, l->n, !ranges_cmp_names(&order[i], &order[next], l)) {
 		for (size_t k = i; next - i >= RETURNS && k < next; k++)
 			l->v[order[k]].returns = true;

@@ -18,14 +18,8 @@ NSX_ORDER(cmp_host, struct nsx_engine_step, UP(thread), UP(start_ns), DOWN(end_n
 NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(gpu_start_ns),
 	  UP(start_ns), UP(text));
 
-static int cmp_in_process(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_engine_step *host = ctx;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-
-	return NSX_CMP(host[i].process, host[k].process) ?:
-	       NSX_CMP(host[i].start_ns, host[k].start_ns) ?: NSX_CMP(i, k);
-}
+NSX_ORDER_IN(cmp_in_process, uint32_t, struct nsx_engine_step, UP(c[*x].process),
+	     UP(c[*x].start_ns), UP(*x));
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
@@ -135,9 +129,7 @@ static int find_hosts(struct build *b, struct nsx_err *err)
 	nsx_sort(b->host, b->n, sizeof(*b->host), cmp_host);
 	drop_nested(b);
 	mark_stalls(b);
-	for (uint32_t i = 0; i < b->n; i++)
-		b->by_process[i] = i;
-	nsx_sort_r(b->by_process, b->n, sizeof(*b->by_process), cmp_in_process, b->host);
+	nsx_sort_indices(b->by_process, b->n, cmp_in_process, b->host);
 	return 0;
 }
 
@@ -261,14 +253,8 @@ static int64_t length_ns(const struct nsx_engine_step *s)
 	return s->gpu_end_ns - s->gpu_start_ns;
 }
 
-static int window_cmp_length(const void *a, const void *b)
-{
-	const struct nsx_engine_step *x = a, *y = b;
-
-	return NSX_CMP(length_ns(x), length_ns(y)) ?:
-	       NSX_CMP(x->gpu_start_ns, y->gpu_start_ns) ?:
-	       NSX_CMP(x->process, y->process);
-}
+NSX_ORDER_IN(window_cmp_length, struct nsx_engine_step, void, UP(length_ns(x)),
+	     UP(x->gpu_start_ns), UP(x->process));
 
 /* Keeps only the steps of a kind on a device. */
 static void keep_steps_of(struct nsx_engine_steps *steps, uint32_t device, const char *kind)
@@ -292,7 +278,7 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const 
 	if (nsx_steps_build(t, &steps, err))
 		return err->rc;
 	keep_steps_of(&steps, f->limiting, kind);
-	nsx_sort(steps.v, steps.n, sizeof(*steps.v), window_cmp_length);
+	nsx_sort_r(steps.v, steps.n, sizeof(*steps.v), window_cmp_length, NULL);
 	if (!steps.n) {
 		nsx_steps_done(&steps);
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: tables/steps.csv of "
