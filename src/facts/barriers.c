@@ -14,78 +14,70 @@
 
 enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
 
-struct busy { /* busy time of all GPUs of a process */
-	struct nsx_spans spans;
-	int64_t *sum; /* NULL: it uses no GPU */
-};
-
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
-	uint32_t *first_thread; /* for each process: its first thread; nprocesses + 1 entries */
-	uint32_t *uses_at;	/* for each process: its slice of uses; nprocesses + 1 entries */
-	uint32_t *uses;		/* devices that the processes use            */
-	int64_t **device_sum;	/* for each device: prefix sums of its busy spans */
+	bool *uses; /* for each process and device: the process uses it      */
 	struct found {
 		struct nsx_barrier *v;
-		uint32_t *by_end;
 		size_t n;
+		uint32_t at; /* index of the first one among those of all processes */
 	} *found; /* one for each process */
 };
 
 struct work { /* state of the task of one process */
 	const struct job *job;
 	const struct nsx_trace *t;
-	struct busy busy;
+	struct nsx_spans busy; /* busy time of all GPUs of the process       */
+	int64_t *busy_sum;     /* its prefix sums; NULL: it uses no GPU      */
 	struct nsx_arena *arena;
 	struct nsx_barrier *v;
 	size_t n, cap;
-	struct nsx_spans api, os; /* barriers of the current thread so far   */
-	size_t cap_api, cap_os;
+	struct nsx_spans waits; /* pieces of the current thread's barriers so far */
+	size_t cap_waits, npieces; /* npieces: of all barriers so far        */
 };
 
-/* The time of one barrier, summed over its pieces. */
-struct sum {
-	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
-};
+/* A barrier to which no piece of its span was added yet. */
+static struct nsx_barrier new_barrier(const struct work *w, uint32_t thread,
+				      enum nsx_barrier_kind kind, nsx_str name,
+				      struct nsx_span span)
+{
+	int64_t none = w->busy_sum ? 0 : -1;
 
-static void barriers_add_piece(const struct work *w, struct sum *s, int64_t start_ns,
+	return (struct nsx_barrier){.start_ns = span.start_ns, .end_ns = span.end_ns,
+		.gpu_busy_ns = none, .gpu_idle_ns = none,
+		.thread = thread, .name = name, .kind = (uint8_t)kind};
+}
+
+static void barriers_add_piece(struct work *w, struct nsx_barrier *b, int64_t start_ns,
 			       int64_t end_ns)
 {
-	const struct nsx_window *in = &w->t->window;
-	int64_t a = NSX_MAX(start_ns, in->start_ns);
-	int64_t b = NSX_MIN(end_ns, in->end_ns);
+	int64_t from = NSX_MAX(start_ns, w->t->window.start_ns);
+	int64_t to = NSX_MIN(end_ns, w->t->window.end_ns), busy_ns;
 
-	nsx_add_to(&s->whole_ns, end_ns - start_ns);
-	nsx_add_to(&s->wait_ns, nsx_in_window(w->t, start_ns, end_ns));
-	if (a >= b || !w->busy.sum)
+	w->npieces++;
+	nsx_add_to(&b->wait_ns, nsx_in_window(w->t, start_ns, end_ns));
+	if (from >= to || !w->busy_sum)
 		return;
-	nsx_add_to(&s->inside_ns, b - a);
-	nsx_add_to(&s->busy_ns, nsx_spans_within(&w->busy.spans, w->busy.sum, a, b));
+	busy_ns = nsx_spans_within(&w->busy, w->busy_sum, from, to);
+	nsx_add_to(&b->gpu_busy_ns, busy_ns);
+	nsx_add_to(&b->gpu_idle_ns, to - from - busy_ns);
 }
 
-static int barriers_add_event(struct work *w, uint32_t thread,
-			      enum nsx_barrier_kind kind, nsx_str name,
-			      struct nsx_span span, const struct sum *s, struct nsx_err *err)
+/* Adds a piece that no launcher gap may count again. */
+static int barriers_add_wait(struct work *w, struct nsx_barrier *b, int64_t start_ns,
+			     int64_t end_ns, struct nsx_err *err)
 {
-	bool known = w->busy.sum;
-
-	return nsx_push(w->v, w->n, w->cap, "barriers", err,
-			(struct nsx_barrier){
-		.start_ns = span.start_ns, .end_ns = span.end_ns,
-		.wait_ns = s->wait_ns,
-		.gpu_busy_ns = known ? s->busy_ns : -1,
-		.gpu_idle_ns = known ? s->inside_ns - s->busy_ns : -1,
-		.thread = thread, .name = name, .kind = (uint8_t)kind});
+	if (start_ns >= end_ns)
+		return 0;
+	barriers_add_piece(w, b, start_ns, end_ns);
+	return nsx_push(w->waits.v, w->waits.n, w->cap_waits, "barrier spans", err,
+			(struct nsx_span){start_ns, end_ns});
 }
 
-static int append_barrier_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
-			       int64_t end_ns, struct nsx_err *err)
+static int keep_barrier(struct work *w, const struct nsx_barrier *b, struct nsx_err *err)
 {
-	if (nsx_grow(&list->v, cap, list->n + 1, sizeof(*list->v), "barrier spans", err))
-		return err->rc;
-	nsx_spans_push(list, start_ns, end_ns);
-	return 0;
+	return nsx_push(w->v, w->n, w->cap, "barriers", err, *b);
 }
 
 /* API calls -----------------------------------------------------------------*/
@@ -127,15 +119,14 @@ static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *e
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		struct nsx_span span = {nsx_call_start(c, i), nsx_call_end(c, i)};
 		int kind = barriers_kind_of_call(w, i);
-		struct sum s = {0};
+		struct nsx_barrier b;
 
 		if (kind < 0 || span.end_ns <= until)
 			continue;
 		until = span.end_ns;
-		barriers_add_piece(w, &s, span.start_ns, span.end_ns);
-		if (barriers_add_event(w, thread, (enum nsx_barrier_kind)kind,
-				       nsx_call_name(c, i), span, &s, err) ||
-		    append_barrier_span(&w->api, &w->cap_api, span.start_ns, span.end_ns, err))
+		b = new_barrier(w, thread, (enum nsx_barrier_kind)kind, nsx_call_name(c, i), span);
+		if (barriers_add_wait(w, &b, span.start_ns, span.end_ns, err) ||
+		    keep_barrier(w, &b, err))
 			return err->rc;
 	}
 	return 0;
@@ -143,22 +134,12 @@ static int barriers_add_calls(struct work *w, uint32_t thread, struct nsx_err *e
 
 /* OSRT calls ------------------------------------------------------------------*/
 
-/* Adds a piece of an OSRT call that lies outside API calls. */
-static int barriers_add_outside(struct work *w, struct sum *s, int64_t start_ns,
-				int64_t end_ns, struct nsx_err *err)
-{
-	if (start_ns >= end_ns)
-		return 0;
-	barriers_add_piece(w, s, start_ns, end_ns);
-	return append_barrier_span(&w->os, &w->cap_os, start_ns, end_ns, err);
-}
-
 /* Adds the parts of a span that lie outside API calls. *cursor: the first call to check, which only
  * advances because outermost calls are ordered by end.
  */
 static int barriers_add_pieces(struct work *w, const struct nsx_thread *th,
-			       size_t *cursor, struct nsx_span span, struct sum *s,
-			       struct nsx_err *err)
+			       size_t *cursor, struct nsx_span span,
+			       struct nsx_barrier *b, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &w->t->calls;
 	size_t end = th->calls_at + th->ncalls;
@@ -169,11 +150,11 @@ static int barriers_add_pieces(struct work *w, const struct nsx_thread *th,
 	for (size_t i = *cursor;
 	     i < end && at < span.end_ns && nsx_call_start(c, i) < span.end_ns;
 	     i++) {
-		if (barriers_add_outside(w, s, at, nsx_call_start(c, i), err))
+		if (barriers_add_wait(w, b, at, nsx_call_start(c, i), err))
 			return err->rc;
 		at = NSX_MAX(at, nsx_call_end(c, i));
 	}
-	return barriers_add_outside(w, s, at, span.end_ns, err);
+	return barriers_add_wait(w, b, at, span.end_ns, err);
 }
 
 /* Adds the OS calls of a thread. If rows overlap, the shared time counts for the earlier one, and
@@ -190,19 +171,21 @@ static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err
 	for (size_t i = th->osrt_at; i < th->osrt_at + th->nosrt; i++) {
 		struct nsx_span span = {o->start_ns[i], o->end_ns[i]};
 		struct nsx_span own = {NSX_MAX(span.start_ns, until), span.end_ns};
-		struct sum s = {0};
+		struct nsx_barrier b = new_barrier(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
+						   span);
+		size_t before = w->npieces;
 
 		if (own.start_ns > own.end_ns)
 			continue;
 		until = NSX_MAX(until, span.end_ns);
-		if (barriers_add_pieces(w, th, &cursor, own, &s, err))
+		if (barriers_add_pieces(w, th, &cursor, own, &b, err))
 			return err->rc;
-		if (!s.whole_ns &&
+		if (w->npieces == before &&
 		    (span.start_ns < span.end_ns ||
 		     (cursor < end &&
 		      nsx_call_start(c, cursor) <= own.start_ns)))
 			continue;
-		if (barriers_add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i], span, &s, err))
+		if (keep_barrier(w, &b, err))
 			return err->rc;
 	}
 	return 0;
@@ -211,23 +194,23 @@ static int barriers_add_os_calls(struct work *w, uint32_t thread, struct nsx_err
 /* Launcher gaps -----------------------------------------------------------------*/
 
 static int barriers_add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
-			    const struct nsx_spans *waits, size_t *cursor, struct nsx_err *err)
+			    size_t *cursor, struct nsx_err *err)
 {
-	struct sum s = {0};
+	const struct nsx_spans *waits = &w->waits;
+	struct nsx_barrier b = new_barrier(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap);
+	size_t before = w->npieces;
 	int64_t at = gap.start_ns;
 
 	while (*cursor < waits->n && waits->v[*cursor].end_ns <= at)
 		++*cursor;
 	for (size_t i = *cursor; i < waits->n && waits->v[i].start_ns < gap.end_ns; i++) {
 		if (waits->v[i].start_ns > at)
-			barriers_add_piece(w, &s, at, waits->v[i].start_ns);
+			barriers_add_piece(w, &b, at, waits->v[i].start_ns);
 		at = NSX_MAX(at, waits->v[i].end_ns);
 	}
 	if (at < gap.end_ns)
-		barriers_add_piece(w, &s, at, gap.end_ns);
-	if (!s.whole_ns)
-		return 0;
-	return barriers_add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
+		barriers_add_piece(w, &b, at, gap.end_ns);
+	return w->npieces == before ? 0 : keep_barrier(w, &b, err);
 }
 
 /* Adds the launcher gaps of a thread. The threshold applies to the whole gap between two launches
@@ -237,24 +220,21 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_thread *th = &w->t->thread[thread];
 	const struct nsx_calls *c = &w->t->calls;
-	struct nsx_spans waits;
 	int64_t until = INT64_MAX;
 	size_t cursor = 0;
 
-	if (nsx_spans_union(w->arena, &w->api, &w->os, &waits, err))
-		return err->rc;
+	nsx_spans_normalise(&w->waits);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		if (c->cls[i] != NSX_CALL_LAUNCH)
 			continue;
 		if (until < nsx_call_start(c, i) &&
 		    nsx_call_start(c, i) - until >= LAUNCHER_GAP_NS &&
 		    barriers_add_gap(w, thread, (struct nsx_span){until, nsx_call_start(c, i)},
-				     &waits, &cursor, err))
+				     &cursor, err))
 			return err->rc;
 		until = until == INT64_MAX ? nsx_call_end(c, i)
 					   : NSX_MAX(until, nsx_call_end(c, i));
 	}
-	nsx_arena_drop(w->arena, waits.v);
 	return 0;
 }
 
@@ -263,10 +243,11 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 NSX_ORDER_IN(cmp_barrier_starts, struct nsx_barrier, struct nsx_trace, UP(x->start_ns),
 	     UP(x->end_ns), UP(x->kind), BY(nsx_str_cmp(c->strings, x->name, y->name)));
 
-NSX_ORDER_IN(cmp_barrier_ends, uint32_t, struct work,
-	     UP(c->v[*x].kind == NSX_BARRIER_LAUNCHER_GAP), UP(c->v[*x].end_ns),
-	     UP(c->v[*x].start_ns), UP(c->v[*x].kind),
-	     BY(nsx_str_cmp(c->t->strings, c->v[*x].name, c->v[*y].name)));
+NSX_ORDER_IN(cmp_barrier_ends, uint32_t, struct job,
+	     UP(c->f->barriers[*x].kind == NSX_BARRIER_LAUNCHER_GAP),
+	     UP(c->f->barriers[*x].end_ns), UP(c->f->barriers[*x].start_ns),
+	     UP(c->f->barriers[*x].kind),
+	     BY(nsx_str_cmp(c->t->strings, c->f->barriers[*x].name, c->f->barriers[*y].name)));
 
 /* Adds all events of a thread, sorted by start, to w->v. */
 static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
@@ -274,7 +255,7 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 	struct nsx_thread_barriers *slice = &w->job->f->thread_barriers[thread];
 	size_t first = w->n;
 
-	w->api.n = w->os.n = 0;
+	w->waits.n = 0;
 	if (barriers_add_calls(w, thread, err) || barriers_add_os_calls(w, thread, err))
 		return err->rc;
 	slice->at = (uint32_t)first;
@@ -290,67 +271,39 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 /* Processes -----------------------------------------------------------------*/
 
 /* Finds the busy time of all GPUs of a process. The list of a single GPU is shared, not copied. */
-static int barriers_find_busy(struct work *w, uint32_t process, struct nsx_err *err)
+static int barriers_find_busy(struct work *w, const bool *uses, struct nsx_err *err)
 {
-	const struct job *job = w->job;
-	uint32_t at = job->uses_at[process];
-	uint32_t n = job->uses_at[process + 1] - at;
-	struct nsx_spans all;
+	const struct nsx_facts *f = w->job->f;
+	bool any = false;
 
-	if (!n)
-		return 0;
-	w->busy.spans = job->f->busy[job->uses[at]];
-	w->busy.sum = job->device_sum[job->uses[at]];
-	if (n == 1)
-		return 0;
-	for (uint32_t i = 1; i < n; i++) {
-		if (nsx_spans_union(w->arena, &w->busy.spans, &job->f->busy[job->uses[at + i]],
-				    &all, err))
+	for (uint32_t d = 0; d < w->t->ndevices; d++) {
+		const struct nsx_span *before = w->busy.v;
+
+		if (!uses[d])
+			continue;
+		if (!any)
+			w->busy = f->busy[d];
+		else if (nsx_spans_union(w->arena, &w->busy, &f->busy[d], &w->busy, err))
 			return err->rc;
-		if (i > 1)
-			nsx_arena_drop(w->arena, w->busy.spans.v);
-		w->busy.spans = all;
+		nsx_arena_drop(w->arena, before);
+		any = true;
 	}
-	return nsx_spans_prefix(w->arena, &w->busy.spans, &w->busy.sum, err);
-}
-
-static int sort_barriers_by_end(struct work *w, uint32_t process, struct found *ret,
-				struct nsx_err *err)
-{
-	const struct job *job = w->job;
-
-	ret->by_end = nsx_try_alloc(w->n, sizeof(*ret->by_end), "barriers", err);
-	if (!ret->by_end)
-		return err->rc;
-	for (size_t i = 0; i < w->n; i++)
-		ret->by_end[i] = (uint32_t)i;
-	for (uint32_t h = job->first_thread[process]; h < job->first_thread[process + 1]; h++) {
-		const struct nsx_thread_barriers *s = &job->f->thread_barriers[h];
-
-		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end), cmp_barrier_ends, w);
-	}
-	return 0;
+	return any ? nsx_spans_prefix(w->arena, &w->busy, &w->busy_sum, err) : 0;
 }
 
 static int find_process_barriers(void *ctx, size_t process, struct nsx_err *err)
 {
 	struct job *job = ctx;
-	struct found *found = &job->found[process];
-	struct work w = {.job = job, .t = job->t};
-	uint32_t p = (uint32_t)process;
-	int rc;
+	const struct nsx_trace *t = job->t;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	struct work w = {.job = job, .t = t, .arena = a};
+	uint32_t h = NSX_SEARCH(0, t->nthreads, mid, t->thread[mid].process < process);
+	int rc = barriers_find_busy(&w, job->uses + process * t->ndevices, err);
 
-	w.arena = nsx_arena_new();
-	rc = barriers_find_busy(&w, p, err);
-	for (uint32_t h = job->first_thread[p]; !rc && h < job->first_thread[p + 1]; h++)
+	for (; !rc && h < t->nthreads && t->thread[h].process == process; h++)
 		rc = barriers_add_thread(&w, h, err);
-	if (!rc)
-		rc = sort_barriers_by_end(&w, p, found, err);
-	found->v = w.v;
-	found->n = w.n;
-	free(w.api.v);
-	free(w.os.v);
-	nsx_arena_free(w.arena);
+	job->found[process] = (struct found){.v = w.v, .n = w.n};
+	free(w.waits.v);
 	return rc;
 }
 
@@ -358,26 +311,33 @@ static int find_process_barriers(void *ctx, size_t process, struct nsx_err *err)
 static int concatenate_barriers(struct job *job, struct nsx_err *err)
 {
 	struct nsx_facts *f = job->f;
-	size_t n = 0;
 
-	for (uint32_t p = 0; p < job->t->nprocesses; p++)
-		n += job->found[p].n;
-	if (n >= NSX_NONE)
-		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
-	if (nsx_new_arrays(f->arena, n, "barriers", err, f->barriers, f->barrier_by_end))
-		return err->rc;
 	for (uint32_t p = 0; p < job->t->nprocesses; p++) {
-		const struct found *x = &job->found[p];
-		uint32_t at = (uint32_t)f->nbarriers;
-
-		for (size_t i = 0; i < x->n; i++) {
-			f->barriers[at + i] = x->v[i];
-			f->barrier_by_end[at + i] = at + x->by_end[i];
-		}
-		for (uint32_t h = job->first_thread[p]; h < job->first_thread[p + 1]; h++)
-			f->thread_barriers[h].at += at;
-		f->nbarriers += x->n;
+		job->found[p].at = (uint32_t)f->nbarriers;
+		f->nbarriers += job->found[p].n;
 	}
+	if (f->nbarriers >= NSX_NONE)
+		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
+	if (nsx_new_arrays(f->arena, f->nbarriers, "barriers", err, f->barriers, f->barrier_by_end))
+		return err->rc;
+	for (uint32_t p = 0; p < job->t->nprocesses; p++)
+		if (job->found[p].n)
+			memcpy(f->barriers + job->found[p].at, job->found[p].v,
+			       job->found[p].n * sizeof(*f->barriers));
+	for (uint32_t h = 0; h < job->t->nthreads; h++)
+		f->thread_barriers[h].at += job->found[job->t->thread[h].process].at;
+	return 0;
+}
+
+static int sort_barriers_by_end(void *ctx, size_t thread, struct nsx_err *err NSX_UNUSED)
+{
+	struct job *job = ctx;
+	const struct nsx_thread_barriers *s = &job->f->thread_barriers[thread];
+	uint32_t *by_end = job->f->barrier_by_end + s->at;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		by_end[i] = s->at + i;
+	nsx_sort_r(by_end, s->n, sizeof(*by_end), cmp_barrier_ends, job);
 	return 0;
 }
 
@@ -440,87 +400,17 @@ static int find_loading_launches(struct nsx_facts *f, const struct nsx_trace *t,
 	return 0;
 }
 
-/* Visits each device that a process uses, once. Without `put` it is counted; with `put` it is
- * written to the process's slice. seen is scratch, by process.
- */
-static void list_process_devices(struct job *job, uint32_t *seen, bool put)
+static void find_process_devices(struct job *job)
 {
 	const struct nsx_trace *t = job->t;
 
-	memset(seen, 0xff, t->nprocesses * sizeof(*seen));
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		for (size_t i = t->device[d].ops_at;
-		     i < t->device[d].ops_at + t->device[d].nops; i++) {
+		for (size_t i = t->device[d].ops_at; i < t->device[d].ops_at + t->device[d].nops; i++) {
 			uint32_t p = nsx_op_process(t, i);
 
-			if (p == NSX_NONE || seen[p] == d)
-				continue;
-			seen[p] = d;
-			if (put)
-				job->uses[job->uses_at[p + 1]++] = d;
-			else
-				job->uses_at[p + 2]++;
+			if (p != NSX_NONE)
+				job->uses[(size_t)p * t->ndevices + d] = true;
 		}
-}
-
-static int find_process_devices(struct job *job, struct nsx_arena *a, struct nsx_err *err)
-{
-	uint32_t n = job->t->nprocesses;
-	uint32_t *seen;
-
-	if (nsx_new_arrays(a, n, "processes", err, seen) ||
-	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, job->uses_at))
-		return err->rc;
-	list_process_devices(job, seen, false);
-	for (uint32_t p = 0; p < n; p++)
-		job->uses_at[p + 2] += job->uses_at[p + 1];
-	if (nsx_new_arrays(a, job->uses_at[n + 1], "devices", err, job->uses))
-		return err->rc;
-	/* Moves each start to the end of its slice, where the next slice starts. */
-	list_process_devices(job, seen, true);
-	return 0;
-}
-
-static int find_first_threads(struct job *job, struct nsx_arena *a, struct nsx_err *err)
-{
-	const struct nsx_trace *t = job->t;
-	uint32_t h = 0;
-
-	if (nsx_new_arrays(a, t->nprocesses + (size_t)1, "processes", err,
-			   job->first_thread) ||
-	    nsx_new_arrays(a, t->nprocesses, "processes", err, job->found))
-		return err->rc;
-	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		job->first_thread[p] = h;
-		while (h < t->nthreads && t->thread[h].process == p)
-			h++;
-	}
-	job->first_thread[t->nprocesses] = h;
-	return 0;
-}
-
-static int sum_device_busy(void *ctx, size_t d, struct nsx_err *err)
-{
-	struct job *job = ctx;
-
-	return nsx_spans_prefix(job->f->device_arena[d], &job->f->busy[d], &job->device_sum[d],
-				err);
-}
-
-static int prepare_job(struct job *job, unsigned threads, struct nsx_arena *a,
-		       struct nsx_err *err)
-{
-	const struct nsx_trace *t = job->t;
-	struct nsx_facts *f = job->f;
-
-	if (nsx_new_arrays(a, t->ndevices, "devices", err, job->device_sum) ||
-	    nsx_new_arrays(f->arena, t->nthreads, "threads", err,
-			   f->thread_barriers) ||
-	    find_blocking_copies(f, t, err) || find_loading_launches(f, t, err) ||
-	    find_first_threads(job, a, err) ||
-	    find_process_devices(job, a, err))
-		return err->rc;
-	return nsx_par(threads, t->ndevices, sum_device_busy, job, err);
 }
 
 int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
@@ -528,15 +418,17 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
-	int rc = prepare_job(&job, threads, a, err) ?:
-		 nsx_par(threads, t->nprocesses, find_process_barriers, &job, err) ?:
-		 concatenate_barriers(&job, err);
+	int rc;
 
-	for (uint32_t p = 0; job.found && p < t->nprocesses; p++) {
+	nsx_few(job.found, a, t->nprocesses);
+	nsx_few(job.uses, a, (size_t)t->nprocesses * t->ndevices);
+	nsx_few(f->thread_barriers, f->arena, t->nthreads);
+	find_process_devices(&job);
+	rc = find_blocking_copies(f, t, err) ?: find_loading_launches(f, t, err) ?:
+	     nsx_par(threads, t->nprocesses, find_process_barriers, &job, err) ?:
+	     concatenate_barriers(&job, err) ?:
+	     nsx_par(threads, t->nthreads, sort_barriers_by_end, &job, err);
+	for (uint32_t p = 0; p < t->nprocesses; p++)
 		free(job.found[p].v);
-		free(job.found[p].by_end);
-	}
-	for (uint32_t d = 0; job.device_sum && d < t->ndevices; d++)
-		nsx_arena_drop(f->device_arena[d], job.device_sum[d]);
 	return rc;
 }
