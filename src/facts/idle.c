@@ -20,10 +20,17 @@ enum {
 	LEFT_OUT = 10, /* a range covers nearly all of a piece if it leaves out 1/10 or less */
 };
 
+/* What a thread does, outermost first: in an API call it is in no MPI call, and in an MPI call it
+ * waits for other ranks, even while it is in an OS call. All other time is the program's own code.
+ */
+enum level { CALLS, MPI, OS, CODE };
+
 struct cursor { /* into one thread's rows */
-	uint32_t sweep; /* number of the sweep that set it; stale in other sweeps */
-	uint32_t call, osrt, nvtx;
-	size_t mpi;
+	uint32_t device; /* 1 + the device whose sweep set it; stale in other sweeps */
+	struct {
+		size_t at, end;
+	} rows[CODE]; /* by level */
+	uint32_t nvtx;
 	uint32_t open;	/* innermost user range among those that have begun; or NSX_NONE */
 };
 
@@ -42,7 +49,7 @@ struct sweep { /* state of the pass over one device's operations */
 	const struct nsx_stream_waits *waits; /* NULL: no stream waited     */
 	const struct mpi_calls *mpi;
 	struct cursor *cursors; /* one for each thread */
-	uint32_t number;
+	uint32_t device;
 	int64_t *start_ns; /* the pieces found so far: columns of n entries  */
 	uint32_t *ops, *about; /* ops: the operations that end their gaps    */
 	struct nsx_idle_tag *tag;
@@ -102,9 +109,13 @@ static struct cursor *cursor_of_thread(struct sweep *s, uint32_t thread)
 	const struct nsx_thread *th = &s->t->thread[thread];
 	struct cursor *c = &s->cursors[thread];
 
-	if (c->sweep != s->number)
-		*c = (struct cursor){s->number, th->calls_at, th->osrt_at,
-				     th->nvtx_at, find_thread_mpi_calls(s->mpi, thread), NSX_NONE};
+	if (c->device != s->device + 1)
+		*c = (struct cursor){
+			.device = s->device + 1, .nvtx = th->nvtx_at, .open = NSX_NONE,
+			.rows = {[CALLS] = {th->calls_at, th->calls_at + th->ncalls},
+				 [MPI] = {find_thread_mpi_calls(s->mpi, thread),
+					  find_thread_mpi_calls(s->mpi, thread + 1)},
+				 [OS] = {th->osrt_at, th->osrt_at + th->nosrt}}};
 	return c;
 }
 
@@ -138,59 +149,6 @@ static uint32_t find_range_over(struct sweep *s, uint32_t thread, int64_t start_
 	return r;
 }
 
-/* Charges time outside API and MPI calls: to the OS calls in it, and to the program's own code
- * between them. A piece of own code holds its range, until name_range_paths puts the range's path
- * there.
- */
-static void charge_os_and_code(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
-{
-	const struct nsx_thread *th = &s->t->thread[thread];
-	const struct nsx_osrt *o = &s->t->osrt;
-	struct cursor *c = cursor_of_thread(s, thread);
-	size_t end = th->osrt_at + th->nosrt;
-	int64_t at = start_ns;
-
-	while (c->osrt < end && o->end_ns[c->osrt] <= start_ns)
-		c->osrt++;
-	for (size_t i = c->osrt; at < end_ns; i++) {
-		bool more = i < end && o->start_ns[i] < end_ns;
-		int64_t until = more ? o->start_ns[i] : end_ns;
-
-		if (at < until)
-			add_idle_piece(s, at, until, NSX_CAUSE_HOST_CODE,
-				       find_range_over(s, thread, at, until));
-		if (!more)
-			break;
-		at = NSX_MAX(at, until);
-		until = NSX_MIN(o->end_ns[i], end_ns);
-		add_idle_piece(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
-		at = NSX_MAX(at, until);
-	}
-}
-
-/* Charges time outside API calls. In an MPI call a thread waits for other ranks, even while it is
- * in an OS call.
- */
-static void charge_outside_api(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
-{
-	const struct mpi_calls *x = s->mpi;
-	struct cursor *c = cursor_of_thread(s, thread);
-	int64_t at = start_ns;
-
-	while (c->mpi < x->n && x->v[c->mpi].thread == thread && x->v[c->mpi].end_ns <= start_ns)
-		c->mpi++;
-	for (size_t i = c->mpi; i < x->n && x->v[i].thread == thread &&
-				x->v[i].start_ns < end_ns; i++) {
-		int64_t until = NSX_MIN(x->v[i].end_ns, end_ns);
-
-		charge_os_and_code(s, thread, at, x->v[i].start_ns);
-		at = NSX_MAX(at, x->v[i].start_ns);
-		add_idle_piece(s, at, until, NSX_CAUSE_OSRT, x->v[i].name);
-		at = NSX_MAX(at, until);
-	}
-	charge_os_and_code(s, thread, at, end_ns);
-}
-
 static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 {
 	switch (s->t->calls.cls[call]) {
@@ -207,30 +165,56 @@ static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
 	}
 }
 
-/* Charges time of a thread to its API calls, and to what it did between them. Outermost calls of a
- * thread are sorted by end.
- */
-static void charge_thread_time(struct sweep *s, uint32_t thread, int64_t start_ns, int64_t end_ns)
+struct row { /* a call of a thread */
+	int64_t start_ns, end_ns;
+	uint32_t about; /* see nsx_idle_at */
+};
+
+static struct row row_of_level(const struct sweep *s, enum level level, size_t i)
 {
-	const struct nsx_thread *th = &s->t->thread[thread];
-	const struct nsx_calls *k = &s->t->calls;
+	const struct nsx_calls *c = &s->t->calls;
+	const struct nsx_osrt *o = &s->t->osrt;
+	const struct mpi_call *m = s->mpi->v;
+
+	if (level == CALLS)
+		return (struct row){nsx_call_start(c, i), nsx_call_end(c, i), (uint32_t)i};
+	return level == MPI ? (struct row){m[i].start_ns, m[i].end_ns, m[i].name} :
+			      (struct row){o->start_ns[i], o->end_ns[i], o->name[i]};
+}
+
+/* Charges time of a thread to its rows of a level, and the time between them to the next level.
+ * Outermost rows are sorted by end. A piece of own code holds its range, until name_range_paths
+ * puts the range's path there.
+ */
+static void charge_thread_time(struct sweep *s, uint32_t thread, enum level level,
+			       int64_t start_ns, int64_t end_ns)
+{
 	struct cursor *c = cursor_of_thread(s, thread);
-	uint32_t end = th->calls_at + th->ncalls;
 	int64_t at = start_ns;
 
-	while (c->call < end && nsx_call_end(k, c->call) <= start_ns)
-		c->call++;
-	for (uint32_t i = c->call; i < end && at < end_ns && nsx_call_start(k, i) < end_ns; i++) {
-		int64_t until = NSX_MIN(nsx_call_end(k, i), end_ns);
-
-		if (until <= at)
-			continue;
-		charge_outside_api(s, thread, at, nsx_call_start(k, i));
-		at = NSX_MAX(at, nsx_call_start(k, i));
-		add_idle_piece(s, at, until, cause_of_call(s, i), i);
-		at = until;
+	if (start_ns >= end_ns)
+		return;
+	if (level == CODE) {
+		add_idle_piece(s, start_ns, end_ns, NSX_CAUSE_HOST_CODE,
+			       find_range_over(s, thread, start_ns, end_ns));
+		return;
 	}
-	charge_outside_api(s, thread, at, end_ns);
+	while (c->rows[level].at < c->rows[level].end &&
+	       row_of_level(s, level, c->rows[level].at).end_ns <= start_ns)
+		c->rows[level].at++;
+	for (size_t i = c->rows[level].at; i < c->rows[level].end && at < end_ns; i++) {
+		struct row row = row_of_level(s, level, i);
+		int64_t until = NSX_MIN(row.end_ns, end_ns);
+
+		if (row.start_ns >= end_ns)
+			break;
+		charge_thread_time(s, thread, level + 1, at, row.start_ns);
+		at = NSX_MAX(at, row.start_ns);
+		add_idle_piece(s, at, until, level == CALLS ? cause_of_call(s, i) : NSX_CAUSE_OSRT,
+			       row.about);
+		at = NSX_MAX(at, until);
+	}
+	charge_thread_time(s, thread, level + 1, at, end_ns);
 }
 
 /* Gaps ----------------------------------------------------------------------*/
@@ -279,7 +263,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(nsx_call_start(c, call), end_ns));
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
-	charge_thread_time(s, nsx_call_thread(s->t, call),
+	charge_thread_time(s, nsx_call_thread(s->t, call), CALLS,
 			   NSX_MAX(start_ns, w->start_ns), NSX_MIN(called, w->end_ns));
 	add_idle_piece(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
 	add_idle_piece(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
@@ -338,10 +322,10 @@ static void charge_final_gap(struct sweep *s, int64_t at_ns, const struct nsx_be
 		add_idle_piece(s, at_ns, s->t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE);
 }
 
-static void idle_sweep_device(struct sweep *s, uint32_t device)
+static void idle_sweep_device(struct sweep *s)
 {
 	const struct nsx_trace *t = s->t;
-	const struct nsx_device *d = &t->device[device];
+	const struct nsx_device *d = &t->device[s->device];
 	const struct nsx_ops *o = &t->ops;
 	int64_t at = nsx_has_window(t) ? NSX_MAX(d->beyond.dry_ns, -NSX_TIME_MAX) :
 				   t->window.start_ns;
@@ -397,54 +381,45 @@ struct job {
 	uint32_t **about; /* one for each device; packed once paths have names */
 };
 
-/* Sweeps a device and fills its facts. *ret_about: malloc'd, also after a failure. */
-static int idle_fill_device(struct sweep *s, uint32_t device, uint32_t **ret_about,
+/* Sweeps a device and fills its facts. cursors: one for each thread. */
+static int idle_fill_device(const struct job *job, uint32_t device, struct cursor *cursors,
 			    struct nsx_err *err)
 {
-	struct nsx_idle *x = &s->f->idle[device];
-	struct nsx_arena *a = s->f->device_arena[device];
+	struct nsx_facts *f = job->f;
+	struct nsx_idle *x = &f->idle[device];
+	struct nsx_arena *a = f->device_arena[device];
+	struct sweep s = {.f = f, .t = job->t, .waits = job->waits, .mpi = &job->mpi,
+			  .cursors = cursors, .device = device, .err = err};
 	int rc;
 
-	s->start_ns = NULL;
-	s->ops = s->about = NULL;
-	s->tag = NULL;
-	s->n = s->cap = 0;
-	s->number++;
-	idle_sweep_device(s, device);
-	x->trace = s->t;
-	x->n = s->n;
-	*ret_about = s->about;
-	rc = s->rc ?: nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start, err) ?:
-	     nsx_pack_index(a, s->ops, x->n, pieces, &x->op, err) ?:
+	idle_sweep_device(&s);
+	x->trace = job->t;
+	x->n = s.n;
+	job->about[device] = s.about;
+	rc = s.rc ?: nsx_pack_i64(a, s.start_ns, x->n, pieces, &x->start, err) ?:
+	     nsx_pack_index(a, s.ops, x->n, pieces, &x->op, err) ?:
 	     nsx_new_arrays(a, x->n, pieces, err, x->tag);
 	if (!rc && x->n)
-		memcpy(x->tag, s->tag, x->n * sizeof(*x->tag));
-	free(s->start_ns);
-	free(s->ops);
-	free(s->tag);
-	return rc;
+		memcpy(x->tag, s.tag, x->n * sizeof(*x->tag));
+	free(s.start_ns);
+	free(s.ops);
+	free(s.tag);
+	if (rc)
+		return rc;
+	charge_barriers(f, job->t, x);
+	return nsx_idle_sum(x, a, err) ?: nsx_stopped(err);
 }
 
 /* Handles the devices task, task + ntasks, ... with one set of cursors. */
 static int sweep_device_share(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
-	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
-	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits,
-			  .mpi = &job->mpi, .err = err};
+	NSX_AT_EXIT(nsx_free_at) struct cursor *cursors =
+		nsx_alloc(job->t->nthreads, sizeof(*cursors));
 	int rc = 0;
 
-	if (!nsx_new_array(s.cursors, a, job->t->nthreads, "threads", err))
-		rc = err->rc;
-	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices; d += job->ntasks) {
-		struct nsx_idle *idle = &job->f->idle[d];
-
-		rc = idle_fill_device(&s, d, &job->about[d], err);
-		if (rc)
-			break;
-		charge_barriers(job->f, job->t, idle);
-		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?: nsx_stopped(err);
-	}
+	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices; d += job->ntasks)
+		rc = idle_fill_device(job, d, cursors, err);
 	return rc;
 }
 
@@ -535,16 +510,16 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 	uint32_t *root;
 	nsx_str *paths;
 	struct job job = {.f = f, .t = t, .ntasks = NSX_MIN(t->ndevices, 32u)};
-	int rc = nsx_new_arrays(a, t->nvtx.n, "ranges", err, root, paths) ?:
-		 nsx_new_arrays(f->arena, t->ndevices, "devices", err,
-				f->idle) ?:
-		 nsx_new_arrays(a, t->ndevices, "devices", err, job.about) ?:
-		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
-		 idle_list_mpi(t, &job.mpi, err) ?:
-		 nsx_par(threads, job.ntasks, sweep_device_share, &job, err) ?:
-		 name_range_paths(&job, root, paths, err);
+	int rc;
 
-	for (uint32_t d = 0; job.about && d < t->ndevices; d++)
+	nsx_few(f->idle, f->arena, t->ndevices);
+	nsx_few(job.about, a, t->ndevices);
+	rc = nsx_new_arrays(a, t->nvtx.n, "ranges", err, root, paths) ?:
+	     nsx_index_stream_waits(t, a, &job.waits, err) ?:
+	     idle_list_mpi(t, &job.mpi, err) ?:
+	     nsx_par(threads, job.ntasks, sweep_device_share, &job, err) ?:
+	     name_range_paths(&job, root, paths, err);
+	for (uint32_t d = 0; d < t->ndevices; d++)
 		free(job.about[d]);
 	free(job.mpi.v);
 	return rc;
