@@ -95,10 +95,10 @@ static int doing_cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
 static int find_sampled_function(const struct nsx_trace *t, const struct nsx_window *w,
 				 struct nsx_doing *ret, struct nsx_err *err)
 {
-	struct nsx_groups keys = {0};
-	size_t *count = NULL, all = 0, most = 0;
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups keys = {0};
+	NSX_AT_EXIT(nsx_free_at) size_t *count = NULL;
+	size_t all = 0, most = 0;
 	uint32_t frame = NSX_NONE;
-	int rc = 0;
 
 	for (size_t i = 0; i < t->samples.n; i++) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, i);
@@ -108,10 +108,8 @@ static int find_sampled_function(const struct nsx_trace *t, const struct nsx_win
 			continue;
 		n = nsx_group_value(&keys, &count, 0, nsx_sample_frame(t, i),
 				    "functions outside of GPU work", err);
-		if (!n) {
-			rc = err->rc;
-			break;
-		}
+		if (!n)
+			return err->rc;
 		++*n;
 		all++;
 	}
@@ -123,14 +121,12 @@ static int find_sampled_function(const struct nsx_trace *t, const struct nsx_win
 			frame = x;
 		}
 	}
-	nsx_groups_done(&keys);
-	free(count);
-	if (!rc && frame != NSX_NONE && t->frame[frame].function &&
+	if (frame != NSX_NONE && t->frame[frame].function &&
 	    (double)most >= CALLS_SHARE * (double)all)
 		*ret = (struct nsx_doing){.what = NSX_DOES_SAMPLED,
 					  .name = t->frame[frame].function,
 					  .share = (double)most / (double)all};
-	return rc;
+	return 0;
 }
 
 /* Finds the shortest range that covers most of a stretch; NSX_NONE: none does. */

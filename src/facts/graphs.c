@@ -62,8 +62,8 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_
 	struct nsx_graph_facts *g = &f->graphs;
 	uint8_t *seen;
 
-	if (nsx_new_arrays(f->arena, t->calls.n, "graph launches", err, seen) ||
-	    nsx_new_arrays(f->arena, t->nprocesses, "processes", err, g->missing))
+	nsx_few(g->missing, f->arena, t->nprocesses);
+	if (nsx_new_arrays(f->arena, t->calls.n, "graph launches", err, seen))
 		return err->rc;
 	mark_recorded_launches(t, seen, g);
 	for (size_t i = 0; i < t->calls.n; i++) {

@@ -211,20 +211,18 @@ bool nsx_gpu_works(const struct nsx_facts *f, uint32_t device, const struct nsx_
 static int account_device(struct books *b, uint32_t device, const struct nsx_booked *what,
 			  struct nsx_err *err)
 {
-	struct nsx_arena *scratch;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spans kernels;
 	int rc;
 
 	if (what->device == NSX_NONE && !nsx_gpu_works(b->f, device, what))
 		return 0;
 	b->ledger->ngpus++;
-	scratch = nsx_arena_new();
 	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err);
 	for (size_t i = 0; !rc && i < what->n; i++) {
 		b->w = what->w[i];
 		rc = account_ops(b, device, &kernels, err) ?: account_idle(b, device, err);
 	}
-	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -240,14 +238,12 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 		if (what->device == NSX_NONE || what->device == d)
 			rc = account_device(&b, d, what, err);
 	ret->n = b.keys.n;
-	if (!rc && nsx_new_array(ret->v, a, ret->n + 1, "accounts", err)) {
-		for (size_t i = 0; i < ret->n; i++)
-			ret->v[i] = b.v[i];
-		nsx_sort_r(ret->v, ret->n, sizeof(*ret->v), cmp_accounts, (void *)f);
-	} else {
-		rc = err->rc;
+	rc = rc ?: nsx_new_arrays(a, ret->n + 1, "accounts", err, ret->v);
+	for (size_t i = 0; !rc && i < ret->n; i++)
+		ret->v[i] = b.v[i];
+	if (rc)
 		*ret = (struct nsx_ledger){0};
-	}
+	nsx_sort_r(ret->v, ret->n, sizeof(*ret->v), cmp_accounts, (void *)f);
 	nsx_groups_done(&b.keys);
 	free(b.v);
 	return rc;

@@ -137,11 +137,8 @@ static int read_rank_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 
 static int read_ranks(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t n = x->t->nprocesses;
-
-	if (!nsx_new_array(x->r->rank, a, n, "ranks", err))
-		return err->rc;
-	memset(x->r->rank, 0xff, (size_t)n * 4);
+	nsx_few(x->r->rank, a, x->t->nprocesses);
+	memset(x->r->rank, 0xff, x->t->nprocesses * sizeof(*x->r->rank)); /* -1: unknown */
 	return nsx_view_each(x->t->schema, mpi_rank, read_rank_row, x, err, global_tid, rank);
 }
 
@@ -405,12 +402,10 @@ static int add_message_end(const struct matching *x, struct messages *m, uint32_
 /* Finds the channels of each call that sends or receives. */
 static int meet_list_channels(struct matching *x, struct messages *m, struct nsx_err *err)
 {
-	uint32_t n = x->t->nprocesses;
 	uint32_t *by_rank;
 
-	if (!nsx_new_array(by_rank, x->a, n, "ranks", err))
-		return err->rc;
-	nsx_sort_indices(by_rank, n, cmp_ranks, x->r->rank);
+	nsx_few(by_rank, x->a, x->t->nprocesses);
+	nsx_sort_indices(by_rank, x->t->nprocesses, cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = meet_kind_of(x, i);
 		uint32_t own = meet_process_of(x, i), other;
@@ -463,6 +458,7 @@ static int match_messages(struct matching *x, struct messages *m, struct nsx_err
 	struct nsx_meets *r = x->r;
 	uint32_t n = 0;
 
+	find_waiters(x, m);
 	if (!nsx_new_array(m->at, x->a, 2 * m->keys.n + 2, "messages", err))
 		return err->rc;
 	for (size_t g = 0; g < m->keys.n; g++) {
@@ -521,16 +517,11 @@ static void make_message_meetings(struct matching *x, struct messages *m)
 static int match_all_messages(struct matching *x, struct nsx_err *err)
 {
 	struct messages m = {0};
-	uint32_t n = x->r->ncalls;
-	int rc;
+	int rc = nsx_new_arrays(x->a, x->r->ncalls, "messages", err, m.out, m.in, m.waiter,
+				m.sender, m.bad) ?:
+		 meet_list_channels(x, &m, err) ?:
+		 match_messages(x, &m, err);
 
-	rc = nsx_new_arrays(x->a, n, "messages", err, m.out, m.in, m.waiter,
-			    m.sender, m.bad) ?:
-	     meet_list_channels(x, &m, err);
-	if (!rc) {
-		find_waiters(x, &m);
-		rc = match_messages(x, &m, err);
-	}
 	if (!rc)
 		make_message_meetings(x, &m);
 	nsx_groups_done(&m.keys);
@@ -573,19 +564,17 @@ static int keep_meeting_calls(struct matching *x, struct nsx_arena *a, struct ns
 int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 		    struct nsx_meets *ret, struct nsx_err *err)
 {
-	struct matching x = {.t = t, .r = ret, .a = nsx_arena_new()};
-	int rc;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct matching x = {.t = t, .r = ret, .a = scratch};
 
 	*ret = (struct nsx_meets){0};
-	rc = collect_mpi_calls(&x, err);
-	if (!rc && ret->ncalls) {
-		rc = nsx_new_arrays(a, ret->ncalls, "MPI calls", err,
-				    ret->last_ns) ?:
-		     read_ranks(&x, a, err);
+	if (collect_mpi_calls(&x, err))
+		return err->rc;
+	if (ret->ncalls) {
 		mark_calls_with_cuda(&x);
-		rc = rc ?: meet_match_all(&x, err);
+		if (nsx_new_arrays(a, ret->ncalls, "MPI calls", err, ret->last_ns) ||
+		    read_ranks(&x, a, err) || meet_match_all(&x, err))
+			return err->rc;
 	}
-	rc = rc ?: keep_meeting_calls(&x, a, err);
-	nsx_arena_free(x.a);
-	return rc;
+	return keep_meeting_calls(&x, a, err);
 }

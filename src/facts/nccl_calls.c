@@ -270,13 +270,11 @@ int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 	return nsx_view_each(t->schema, export_meta, read_param_row, ret, err, name, value);
 }
 
-static int list_domains(const struct nsx_trace *t, struct part *p,
-			struct nsx_arena *a, struct nsx_err *err)
+static void list_domains(const struct nsx_trace *t, struct part *p, struct nsx_arena *a)
 {
 	struct domain *v;
 
-	if (!nsx_new_array(v, a, t->ndomains, "domains", err))
-		return err->rc;
+	nsx_few(v, a, t->ndomains);
 	for (uint32_t d = 0; d < t->ndomains; d++)
 		if (t->domain[d].is_nccl)
 			v[p->ndomains++] = (struct domain){
@@ -285,7 +283,6 @@ static int list_domains(const struct nsx_trace *t, struct part *p,
 	nsx_sort(v, p->ndomains, sizeof(*v), cmp_domain);
 	p->t = t;
 	p->domains = v;
-	return 0;
 }
 
 static int nccl_calls_read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
@@ -335,13 +332,10 @@ int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 	int rc;
 
 	*ret = (struct nsx_nccl_calls){0};
-	if (list_domains(t, &parts[0], a, err))
-		return err->rc;
+	list_domains(t, &parts[0], a);
 	if (!parts[0].ndomains)
 		return 0;
-	rc = nccl_calls_read_all(parts, nparts, err);
-	if (!rc)
-		rc = keep_calls(&parts[0], a, ret, err);
+	rc = nccl_calls_read_all(parts, nparts, err) ?: keep_calls(&parts[0], a, ret, err);
 	for (unsigned i = 0; i < nparts; i++)
 		free(parts[i].v);
 	return rc;

@@ -49,17 +49,15 @@ static int find_nesting(const struct nsx_trace *t, uint32_t *parent, uint8_t *ne
 	const struct nsx_nvtx *x = &t->nvtx;
 	uint32_t *at, *order; /* push/pop ranges sorted by domain, and where each domain begins */
 	struct latest *latest;
-	int rc = nsx_new_arrays(a, t->ndomains + 2, "domains", err, at) ?:
-		 nsx_new_arrays(a, x->n, "range order", err, order) ?:
-		 nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err, latest);
 
-	if (!rc) {
-		NSX_DEAL(at, order, t->ndomains, x->n, i,
-			 x->kind[i] == NSX_NVTX_STACK ? nsx_range_domain(x, i) :
-							NSX_NONE);
-		sweep_range_stacks(t, order, at[t->ndomains], latest, parent, nested);
-	}
-	return rc;
+	nsx_few(at, a, t->ndomains + 2);
+	if (nsx_new_arrays(a, x->n, "range order", err, order) ||
+	    nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err, latest))
+		return err->rc;
+	NSX_DEAL(at, order, t->ndomains, x->n, i,
+		 x->kind[i] == NSX_NVTX_STACK ? nsx_range_domain(x, i) : NSX_NONE);
+	sweep_range_stacks(t, order, at[t->ndomains], latest, parent, nested);
+	return 0;
 }
 
 /* Attribution --------------------------------------------------------------*/
@@ -121,8 +119,7 @@ static int sum_coverage(struct nsx_facts *f, const struct nsx_trace *t, struct n
 {
 	const struct nsx_ops *o = &t->ops;
 
-	if (!nsx_new_array(f->coverage, f->arena, (size_t)t->nprocesses + 1, "processes", err))
-		return err->rc;
+	nsx_few(f->coverage, f->arena, (size_t)t->nprocesses + 1);
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t p = nsx_op_process(t, i);
 		bool counts = nsx_op_counts(t, i);

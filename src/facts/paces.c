@@ -109,9 +109,9 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t devi
 	int64_t *ns = NULL;
 	nsx_str *last;
 	size_t most = 0;
-	int rc = nsx_new_arrays(a, t->nstreams, "streams", err, last) ?:
-		 nsx_new_arrays(a, t->nshapes, "kernels", err, ns);
+	int rc = nsx_new_arrays(a, t->nshapes, "kernels", err, ns);
 
+	nsx_few(last, a, t->nstreams);
 	*ret = (struct nsx_paces){NULL, 0};
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
 		if (device == NSX_NONE || device == d)

@@ -75,9 +75,9 @@ static int add_cupti_overheads(const struct nsx_trace *t, struct rows *p, struct
 	return 0;
 }
 
-static int profiler_resolve(const struct nsx_schema *s, struct rows *p,
-			    struct nsx_arena *scratch, struct nsx_err *err)
+static int profiler_resolve(const struct nsx_schema *s, struct rows *p, struct nsx_err *err)
 {
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	int64_t *ids;
 	const char **texts;
 
@@ -121,8 +121,7 @@ static int64_t most_lost_by_thread(const struct nsx_trace *t, struct rows *p)
 static int merge_by_thread(const struct nsx_trace *t, const struct rows *p,
 			   struct nsx_spans **ret, struct nsx_err *err)
 {
-	if (!nsx_new_array(*ret, p->a, t->nthreads, "threads", err))
-		return err->rc;
+	nsx_few(*ret, p->a, t->nthreads);
 	for (uint32_t i = 0; i < t->nthreads; i++) {
 		struct nsx_spans *s = &(*ret)[i];
 		uint64_t thread = t->thread[i].global_tid;
@@ -155,15 +154,9 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_pr
 
 static int profiler_read_rows(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
 {
-	int rc = nsx_view_each(t->schema, profiler_overhead, profiler_on_row, p, err,
-			       start_ns, end_ns, global_tid, name);
-
-	if (!rc) {
-		NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
-
-		rc = profiler_resolve(t->schema, p, scratch, err);
-	}
-	return rc ? rc : add_cupti_overheads(t, p, err);
+	return nsx_view_each(t->schema, profiler_overhead, profiler_on_row, p, err,
+			     start_ns, end_ns, global_tid, name) ?:
+	       profiler_resolve(t->schema, p, err) ?: add_cupti_overheads(t, p, err);
 }
 
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
@@ -179,22 +172,18 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = profiler_read_rows(t, &p, err);
-	if (!rc) {
+	if (!rc)
 		x->most_lost_ns = most_lost_by_thread(t, &p);
-		rc = merge_by_thread(t, &p, &x->of_thread, err);
-	}
-	if (rc) { /* some rows may have no name yet */
-		free(p.v);
-		return rc;
-	}
+	rc = rc ?: merge_by_thread(t, &p, &x->of_thread, err) ?:
+	     nsx_new_arrays(a, p.n, "profiler overheads", err, x->v);
+	if (!rc && p.n)
+		memcpy(x->v, p.v, p.n * sizeof(*p.v));
+	if (!rc) /* else some rows may have no name yet */
+		nsx_sort(x->v, p.n, sizeof(*x->v), cmp_by_name);
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns / (double)window_ns;
-	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);
-	x->v = nsx_arena_try_array(a, p.n, sizeof(*p.v), "profiler overheads", err);
-	if (x->v && p.n)
-		memcpy(x->v, p.v, p.n * sizeof(*p.v));
 	x->n = p.n;
 	x->defects = p.defects;
 	free(p.v);
-	return x->v ? 0 : err->rc;
+	return rc;
 }

@@ -5,6 +5,7 @@
  * stream waits can only wait for another device, so nothing is indexed unless a process uses two
  * devices. Waits between processes (IPC events) have no record in the trace.
  */
+#include "base/group.h"
 #include "facts/streamwait.h"
 
 static int64_t streamwait_call_of(const struct nsx_trace *t, uint32_t call)
@@ -39,9 +40,8 @@ static bool has_event_record(const struct nsx_trace *t, size_t wait)
 static int index_waits_of_streams(struct nsx_stream_waits *w, const struct nsx_trace *t,
 				  struct nsx_arena *a, struct nsx_err *err)
 {
+	nsx_few(w->wait_at, a, (size_t)t->nstreams + 2);
 	if (nsx_new_arrays(a, t->syncs.n, "stream waits", err, w->wait) ||
-	    nsx_new_arrays(a, (size_t)t->nstreams + 2, "streams", err,
-			   w->wait_at) ||
 	    nsx_new_arrays(a, t->records.n, "event records", err, w->record))
 		return err->rc;
 	NSX_DEAL(w->wait_at, w->wait, t->nstreams, t->syncs.n, i,
@@ -60,9 +60,8 @@ static int index_ops_of_streams(struct nsx_stream_waits *w, const struct nsx_tra
 {
 	const struct nsx_ops *o = &t->ops;
 
-	if (nsx_new_arrays(a, (size_t)t->nstreams + 2, "streams", err,
-			   w->op_at) ||
-	    nsx_new_arrays(a, o->n, "streams' work", err, w->op, w->called))
+	nsx_few(w->op_at, a, (size_t)t->nstreams + 2);
+	if (nsx_new_arrays(a, o->n, "streams' work", err, w->op, w->called))
 		return err->rc;
 	NSX_DEAL(w->op_at, w->op, t->nstreams, o->n, i,
 		 o->flags[i] & NSX_OP_PEER ? NSX_NONE : nsx_op_stream(o, i));
@@ -76,39 +75,32 @@ static int index_ops_of_streams(struct nsx_stream_waits *w, const struct nsx_tra
 }
 
 /* Whether a process uses two devices. */
-static int uses_two_devices(const struct nsx_trace *t, struct nsx_arena *a, bool *ret,
-			    struct nsx_err *err)
+static bool uses_two_devices(const struct nsx_trace *t, struct nsx_arena *a)
 {
-	uint32_t *device;
+	struct nsx_users *device; /* by process */
+	bool any = false;
 
-	*ret = false;
-	if (!nsx_new_array(device, a, t->nprocesses, "processes", err))
-		return err->rc;
+	nsx_few(device, a, t->nprocesses);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *x = &t->stream[s];
 
 		if (x->process == NSX_NONE)
 			continue;
-		*ret |= device[x->process] && device[x->process] != x->device + 1;
-		device[x->process] = x->device + 1;
+		nsx_use(&device[x->process], x->device);
+		any |= device[x->process].several;
 	}
-	return 0;
+	return any;
 }
 
 int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_stream_waits **ret, struct nsx_err *err)
 {
 	struct nsx_stream_waits *w;
-	bool crosses;
 
 	*ret = NULL;
-	if (!t->records.n || !t->syncs.n)
+	if (!t->records.n || !t->syncs.n || !uses_two_devices(t, a))
 		return 0;
-	if (uses_two_devices(t, a, &crosses, err))
-		return err->rc;
-	if (!crosses)
-		return 0;
-	w = nsx_arena_get(a, sizeof(*w));
+	nsx_few(w, a, 1);
 	if (index_waits_of_streams(w, t, a, err) || index_ops_of_streams(w, t, a, err))
 		return err->rc;
 	*ret = w;

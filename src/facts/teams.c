@@ -43,39 +43,26 @@ struct matching {
 
 /* Queues -----------------------------------------------------------------------*/
 
-/* Lists the trace's communication kernels. */
-static int teams_list_kernels(const struct matching *x, uint32_t **ret, uint32_t *ret_n,
-			      struct nsx_err *err)
-{
-	const struct nsx_ops *o = &x->t->ops;
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < o->n; i++)
-		n += o->cls[i] == NSX_C_COMM;
-	if (nsx_new_arrays(x->a, n, "collectives", err, *ret))
-		return err->rc;
-	*ret_n = n;
-	n = 0;
-	for (size_t i = 0; i < o->n; i++)
-		if (o->cls[i] == NSX_C_COMM)
-			(*ret)[n++] = (uint32_t)i;
-	return 0;
-}
-
 static int list_queues(struct matching *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
-	struct nsx_groups keys = {0};
-	uint32_t *row, *of, *op, *at, n = 0;
-	int rc = teams_list_kernels(x, &row, &n, err) ?:
-		 nsx_new_arrays(x->a, n, "collectives", err, of, op);
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups keys = {0};
+	uint32_t *row, *of, *op, *at, most = 0, n = 0;
 
-	for (uint32_t i = 0; !rc && i < n; i++)
-		rc = nsx_group(&keys, nsx_op_stream(&t->ops, row[i]),
-			       nsx_op_shape(t, row[i])->base_name, &of[i], err);
+	for (size_t i = 0; i < t->ops.n; i++)
+		most += t->ops.cls[i] == NSX_C_COMM;
+	if (nsx_new_arrays(x->a, most, "collectives", err, row, of, op))
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		if (t->ops.cls[i] != NSX_C_COMM)
+			continue;
+		row[n] = i;
+		if (nsx_group(&keys, nsx_op_stream(&t->ops, i), nsx_op_shape(t, i)->base_name,
+			      &of[n++], err))
+			return err->rc;
+	}
 	x->nqueues = (uint32_t)keys.n;
-	nsx_groups_done(&keys);
-	if (rc || nsx_new_arrays(x->a, x->nqueues + 2, "collectives", err, at) ||
+	if (nsx_new_arrays(x->a, x->nqueues + 2, "collectives", err, at) ||
 	    nsx_new_arrays(x->a, x->nqueues, "collectives", err, x->queue, x->by_name))
 		return err->rc;
 	NSX_DEAL(at, op, x->nqueues, n, i, of[i]);
@@ -380,11 +367,9 @@ static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_e
 int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
 		    struct nsx_teams *ret, struct nsx_err *err)
 {
-	struct matching x = {.t = t, .r = ret, .a = nsx_arena_new()};
-	int rc;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct matching x = {.t = t, .r = ret, .a = scratch};
 
 	*ret = (struct nsx_teams){0};
-	rc = list_queues(&x, err) ?: teams_match_all(&x, a, err);
-	nsx_arena_free(x.a);
-	return rc;
+	return list_queues(&x, err) ?: teams_match_all(&x, a, err);
 }

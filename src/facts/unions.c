@@ -187,9 +187,9 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct job job = {f, t};
 
-	if (nsx_new_arrays(f->arena, t->ndevices, "devices", err, f->device,
-			   f->busy, f->device_arena))
-		return err->rc;
+	nsx_few(f->device, f->arena, t->ndevices);
+	nsx_few(f->busy, f->arena, t->ndevices);
+	nsx_few(f->device_arena, f->arena, t->ndevices);
 	for (uint32_t i = 0; i < t->ndevices; i++)
 		f->device_arena[i] = nsx_arena_new();
 	f->ndevices = t->ndevices;

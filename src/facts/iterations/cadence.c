@@ -43,21 +43,21 @@ static size_t list_recurring_events(const struct nsx_finder *fd, uint32_t proces
 static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 			       enum nsx_way_method method, struct nsx_err *err)
 {
-	size_t most = fd->ops_at[process + 1] - fd->ops_at[process], n, next;
+	size_t most = fd->ops_at[process + 1] - fd->ops_at[process], n;
 	NSX_AT_EXIT(nsx_free_at) struct event *v = nsx_try_alloc(most, sizeof(*v), "GPU work", err);
 	NSX_AT_EXIT(nsx_free_at) int64_t *start = nsx_try_alloc(most, 8, "GPU work", err);
 	int rc = v && start ? 0 : err->rc;
 
 	n = rc ? 0 : list_recurring_events(fd, process, method, v);
 	nsx_sort(v, n, sizeof(*v), cmp_event);
-	for (size_t i = 0; !rc && i < n; i = next) {
+	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key) {
 		struct nsx_way w = {.method = method, .process = process};
 
-		for (next = i; next < n && v[next].key == v[i].key; next++)
-			start[next - i] = v[next].start_ns;
 		/* Rare events mark no loop; this also leaves at most 64 kinds. */
-		if (next - i < NSX_MAX((size_t)4, n / 64))
+		if (rc || next - i < NSX_MAX((size_t)4, n / 64))
 			continue;
+		for (size_t k = i; k < next; k++)
+			start[k - i] = v[k].start_ns;
 		if (method == NSX_WAY_GRAPH)
 			rc = nsx_add_way_from_starts(fd, &w, start, next - i,
 						 v[next - 1].end_ns, 0.8, 0.5, err);
@@ -99,9 +99,9 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 {
 	const struct nsx_spans *busy = &fd->f->busy[device];
 	struct nsx_way w = {.method = NSX_WAY_GAPS, .process = process};
-	int64_t *v = nsx_try_alloc(busy->n, 8, "gaps", err), limit, end_ns;
+	NSX_AT_EXIT(nsx_free_at) int64_t *v = nsx_try_alloc(busy->n, 8, "gaps", err);
+	int64_t limit, end_ns;
 	size_t n = 0;
-	int rc = 0;
 
 	if (!v)
 		return err->rc;
@@ -113,13 +113,11 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 	for (size_t i = 0; i < busy->n; i++)
 		if (!i || pause_before_burst(busy, i) >= limit)
 			v[n++] = nsx_span_start(busy, i);
-	if (n >= 4) {
-		end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
-		if (are_bursts_alike(busy, v, n, end_ns))
-			rc = nsx_add_way_from_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
-	}
-	free(v);
-	return rc;
+	if (n < 4)
+		return 0;
+	end_ns = nsx_span_at(busy, busy->n - 1).end_ns;
+	return are_bursts_alike(busy, v, n, end_ns) ?
+		       nsx_add_way_from_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err) : 0;
 }
 
 int nsx_find_cadence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err)

@@ -15,8 +15,6 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 	[NSX_WAY_LAUNCH] = "launch", [NSX_WAY_WINDOW] = "window",
 };
 
-static const char candidates[] = "iteration candidates";
-
 /* Choosing -----------------------------------------------------------------------*/
 
 NSX_ORDER_IN(cmp_ways, struct nsx_way, struct nsx_facts, DOWN(x->score), UP(x->method),
@@ -60,14 +58,12 @@ static int64_t total_mark_ns(const struct nsx_way *w)
 	return sum;
 }
 
-size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, struct nsx_err *err)
+size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret)
 {
 	double all_ns = 0;
-	size_t n = 0;
-	size_t *stamp;
+	size_t n = 0, *stamp;
 
-	if (!nsx_new_array(stamp, fd->a, (size_t)fd->t->nprocesses + 1, "processes", err))
-		return 0;
+	nsx_few(stamp, fd->a, (size_t)fd->t->nprocesses + 1);
 	for (uint32_t p = 0; p <= fd->t->nprocesses; p++)
 		all_ns += (double)fd->gpu_ns[p];
 	for (size_t i = 0; i < fd->n && n < NSX_MAX_DISTINCT_WAYS; i++) {
@@ -85,10 +81,10 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret, 
 /* The index of the chosen way: the best one or, among NVTX ranges that are nearly as good, the
  * outermost. NSX_NONE: none is good enough.
  */
-static size_t choose_way(const struct nsx_finder *fd, struct nsx_err *err)
+static size_t choose_way(const struct nsx_finder *fd)
 {
 	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
-	size_t n = nsx_weigh_ways(fd, w, err), best = NSX_NONE;
+	size_t n = nsx_weigh_ways(fd, w), best = NSX_NONE;
 	double top = NSX_MIN_WAY_SCORE;
 
 	for (size_t i = 0; i < n; i++)
@@ -132,19 +128,17 @@ static void widen_span_by_op(struct nsx_span *s, const struct nsx_ops *o, uint32
 		s->start_ns = NSX_MIN(s->start_ns, nsx_op_start(o, op));
 }
 
-/* Finds the span of the operations launched in each mark, from the operations [from, to) in the
- * process's list.
- */
+/* Finds the span of those of n operations that were launched in each mark. */
 static void find_mark_hulls(const struct nsx_finder *fd, const struct nsx_way *w,
-			    size_t from, size_t to, struct hull *hull)
+			    const uint32_t *ops, size_t n, struct hull *hull)
 {
 	const struct nsx_span none = {INT64_MAX, INT64_MIN};
 	const struct nsx_trace *t = fd->t;
 
 	for (size_t m = 0; m < w->n; m++)
 		hull[m] = (struct hull){none, none};
-	for (size_t k = from; k < to; k++) {
-		uint32_t op = fd->ops[k], call = nsx_op_call(&t->ops, op);
+	for (size_t k = 0; k < n; k++) {
+		uint32_t op = ops[k], call = nsx_op_call(&t->ops, op);
 		int64_t at = nsx_op_start(&t->ops, op);
 		size_t m;
 
@@ -196,19 +190,19 @@ static int apply_way_to_process(struct nsx_finder *fd, const struct nsx_way *w,
 				struct rows *rows, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
-	size_t end = fd->ops_at[w->process + 1], next;
+	const uint32_t *op = fd->ops + fd->ops_at[w->process];
+	size_t n = fd->ops_at[w->process + 1] - fd->ops_at[w->process];
 	uint32_t process = w->process < t->nprocesses ? w->process : NSX_NONE;
 	NSX_AT_EXIT(nsx_free_at) struct hull *hull =
 		nsx_try_alloc(w->n, sizeof(*hull), "iterations", err);
 	int rc = hull ? 0 : err->rc;
 
-	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
-		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
-
-		for (next = k + 1; next < end && nsx_stream_of(t, fd->ops[next])->device == d; )
-			next++;
-		find_mark_hulls(fd, w, k, next, hull);
-		rc = add_iterations(w, hull, process, d, rows, err);
+	NSX_EACH_RUN(i, next, n, nsx_stream_of(t, op[next])->device ==
+				 nsx_stream_of(t, op[i])->device) {
+		if (rc)
+			break;
+		find_mark_hulls(fd, w, op + i, next - i, hull);
+		rc = add_iterations(w, hull, process, nsx_stream_of(t, op[i])->device, rows, err);
 	}
 	return rc;
 }
@@ -218,15 +212,14 @@ static int apply_way_to_process(struct nsx_finder *fd, const struct nsx_way *w,
  */
 static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 {
-	int64_t *d;
+	NSX_AT_EXIT(nsx_free_at) int64_t *d =
+		nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
 	double median, mad;
 
-	if (n < 4)
-		return 0;
-	n--;
-	d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
 	if (!d)
 		return err->rc;
+	if (n-- < 4)
+		return 0;
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
 	mad = nsx_median_distance(d, n, &median);
@@ -235,7 +228,6 @@ static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 
 		v[i].slow = wall > 1.25 * median && wall - median > 3 * mad;
 	}
-	free(d);
 	return 0;
 }
 
@@ -266,19 +258,19 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 		    size_t *ret_n, struct nsx_err *err)
 {
 	struct rows rows = {NULL, 0, 0};
-	uint8_t *taken;
-	int rc = nsx_new_arrays(fd->a, (size_t)fd->t->nprocesses + 1, "processes", err, taken);
+	bool *taken;
+	int rc = 0;
 
+	nsx_few(taken, fd->a, (size_t)fd->t->nprocesses + 1);
 	for (size_t i = 0; !rc && i < fd->n; i++) {
 		const struct nsx_way *w = &fd->v[i];
 
 		if (!is_same_way(w, way) || taken[w->process])
 			continue;
-		taken[w->process] = 1;
+		taken[w->process] = true;
 		rc = apply_way_to_process(fd, w, &rows, err);
 	}
-	if (!rc)
-		rc = iterations_keep_rows(&rows, a, ret, err);
+	rc = rc ?: iterations_keep_rows(&rows, a, ret, err);
 	*ret_n = rows.n;
 	free(rows.v);
 	return rc;
@@ -313,13 +305,12 @@ static void flag_chosen_ways(struct nsx_finder *fd, const struct nsx_way *way)
 
 enum { MAX_CADENCES = 20 }; /* kept for the report */
 
-static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
+static void keep_cadences(struct nsx_finder *fd)
 {
 	struct nsx_facts *f = fd->f;
 
 	f->ncadences = NSX_MIN(fd->n, (size_t)MAX_CADENCES);
-	if (!nsx_new_array(f->cadences, fd->keep, f->ncadences, "iteration candidates", err))
-		return err->rc;
+	nsx_few(f->cadences, fd->keep, f->ncadences);
 	for (size_t i = 0; i < f->ncadences; i++) {
 		const struct nsx_way *w = &fd->v[i];
 
@@ -330,7 +321,6 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 			.n = w->n, .coverage = w->coverage, .cv = w->cv,
 			.score = w->score};
 	}
-	return 0;
 }
 
 /* Task 0 looks for ranges. Each process has two further tasks: one looks for sequences, one for
@@ -352,8 +342,9 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	struct nsx_finder *part;
 	int rc;
 
-	if (nsx_new_arrays(fd->a, n, "processes", err, part) || nsx_group_work(fd, err))
+	if (nsx_group_work(fd, err))
 		return err->rc;
+	nsx_few(part, fd->a, n);
 	for (size_t i = 0; i < n; i++) {
 		part[i] = *fd;
 		part[i].a = nsx_arena_new();
@@ -362,7 +353,8 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	for (size_t i = 0; i < n; i++) {
 		nsx_arena_adopt(fd->a, part[i].a);
 		for (size_t k = 0; !rc && k < part[i].n; k++)
-			rc = nsx_push(fd->v, fd->n, fd->cap, candidates, err, part[i].v[k]);
+			rc = nsx_push(fd->v, fd->n, fd->cap, "iteration candidates", err,
+				      part[i].v[k]);
 		free(part[i].v);
 	}
 	if (!rc)
@@ -373,25 +365,17 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new(), .keep = a};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_finder fd = {.t = t, .f = f, .a = scratch, .keep = a};
 	int rc = nsx_find_ways(&fd, threads, err);
-	size_t best;
+	size_t best = rc ? NSX_NONE : choose_way(&fd);
 
-	if (!rc)
-		rc = keep_cadences(&fd, err);
-	if (!rc) {
-		err->rc = NSX_OK;
-		best = choose_way(&fd, err);
-		rc = err->rc;
-		if (!rc && best != NSX_NONE)
-			rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations,
-					     err);
-		if (!rc && best != NSX_NONE)
-			flag_chosen_ways(&fd, &fd.v[best]);
-	}
-	if (!rc)
-		rc = nsx_find_phases(&fd, err);
+	keep_cadences(&fd);
+	if (best != NSX_NONE)
+		rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations, err);
+	if (!rc && best != NSX_NONE)
+		flag_chosen_ways(&fd, &fd.v[best]);
+	rc = rc ?: nsx_find_phases(&fd, err);
 	free(fd.v);
-	nsx_arena_free(fd.a);
 	return rc;
 }

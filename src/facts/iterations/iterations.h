@@ -73,8 +73,7 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 /* The segments of the run by NVTX ranges (ranges.c), in order of time; none if ranges do not mark
  * phases. Owner: a.
  */
-int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
-		       size_t *ret_n, struct nsx_err *err);
+struct nsx_segment *nsx_range_segments(const struct nsx_finder *fd, size_t *ret_n);
 
 /* Fills f->run_phases, f->steady, f->limiting and f->run_kind, and marks steady iterations. */
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
@@ -85,7 +84,7 @@ int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err);
 
 /* Lists the distinct ways (method and name), each with its best candidate and its score over all
- * processes. Ways with a score below NSX_MIN_WAY_SCORE are left out. err->rc is set on failure.
+ * processes. Ways with a score below NSX_MIN_WAY_SCORE are left out.
  */
 #define NSX_MIN_WAY_SCORE 0.4
 enum { NSX_MAX_DISTINCT_WAYS = 64 };
@@ -93,8 +92,7 @@ struct nsx_weighed_way {
 	size_t way; /* index in fd->v                                        */
 	double weight;
 };
-size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
-		      struct nsx_err *err);
+size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret);
 
 /* The iterations of a way in all processes that have it, sorted by process, device and
  * start, with slow ones marked. Owner: arena a.

@@ -276,41 +276,33 @@ static int find_recurring_ranges(struct nvtx_finder *nf, uint32_t process, size_
 static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th, struct nsx_err *err)
 {
 	const uint8_t *kind = nf->fd->t->nvtx.kind;
-	size_t end = (size_t)th->nvtx_at + th->nnvtx, next;
-	int rc = 0;
+	size_t at = th->nvtx_at;
 
-	for (size_t i = th->nvtx_at; !rc && i < end; i = next) {
-		for (next = i + 1; next < end && kind[next] == kind[i];)
-			next++;
-		if (next - i >= 4)
-			rc = find_recurring_ranges(nf, th->process, i, next, err);
-	}
-	return rc;
+	NSX_EACH_RUN(i, next, th->nnvtx, kind[at + next] == kind[at + i])
+		if (next - i >= 4 &&
+		    find_recurring_ranges(nf, th->process, at + i, at + next, err))
+			return err->rc;
+	return 0;
 }
 
 int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
-	struct nvtx_finder nf = {.fd = fd};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	struct nvtx_finder nf = {.fd = fd, .a = a};
 	int rc;
 
 	if (!t->nvtx.n || !t->ops.n || !t->calls.n)
 		return 0;
 	rc = mask_names(&nf, err);
-	nf.a = nsx_arena_new();
-	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
-		uint32_t p = t->thread[h].process;
-
-		for (next = h + 1; next < t->nthreads && t->thread[next].process == p;)
-			next++;
-		if (!fd->gpu_ns[p])
+	NSX_EACH_RUN(h, next, t->nthreads, t->thread[next].process == t->thread[h].process) {
+		if (rc || !fd->gpu_ns[t->thread[h].process])
 			continue;
-		nsx_arena_clear(nf.a);
-		rc = list_launches(&nf, h, next, err);
-		for (uint32_t k = h; !rc && k < next; k++)
+		nsx_arena_clear(a);
+		rc = list_launches(&nf, (uint32_t)h, (uint32_t)next, err);
+		for (size_t k = h; !rc && k < next; k++)
 			rc = find_on_thread(&nf, &t->thread[k], err);
 	}
-	nsx_arena_free(nf.a);
 	free(nf.groups);
 	return rc;
 }

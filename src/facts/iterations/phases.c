@@ -75,8 +75,8 @@ struct repeats { /* statistics of the most frequent kernel or graph */
 
 static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct nsx_err *err)
 {
-	uint32_t *n = nsx_try_alloc(nsx_strings_bound(t->strings) + 1,
-				    sizeof(*n), "kernel names", err);
+	NSX_AT_EXIT(nsx_free_at) uint32_t *n =
+		nsx_try_alloc(nsx_strings_bound(t->strings) + 1, sizeof(*n), "kernel names", err);
 	uint32_t in[NSLICES] = {0}, most = 0;
 	const struct nsx_window *w = &t->window;
 
@@ -89,7 +89,6 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 			most = name;
 	}
 	ret->n = n[most];
-	free(n);
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i) - w->start_ns;
 
@@ -127,9 +126,9 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 
 /* Segments ----------------------------------------------------------------------*/
 
-static int add_segment(struct cutter *c, const struct nsx_segment *seg, struct nsx_err *err)
+static void add_segment(struct cutter *c, const struct nsx_segment *seg)
 {
-	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
+	nsx_push_or_die(c->seg, c->n, c->cap, *seg);
 }
 
 /* Reduces `quiet`, the time without work on earlier lists, to the gaps of one more list of busy
@@ -197,17 +196,18 @@ static int64_t leading_quiet_ns(const struct cutter *c, const struct nsx_spans *
 /* Adds [from_ns, to_ns) as one segment or, if it starts with copies, as two that are cut at the
  * first kernel.
  */
-static int add_stretch_segments(struct cutter *c, const struct nsx_spans *no_kernels,
-				int64_t from_ns, int64_t to_ns, struct nsx_err *err)
+static void add_stretch_segments(struct cutter *c, const struct nsx_spans *no_kernels,
+				 int64_t from_ns, int64_t to_ns)
 {
 	int64_t first_ns = from_ns + leading_quiet_ns(c, no_kernels, from_ns, to_ns);
 	const struct nsx_segment lead = {.window = {from_ns, first_ns}};
 	const struct nsx_segment rest = {.window = {first_ns, to_ns},
 					 .computes = true};
 
-	if (from_ns < first_ns && add_segment(c, &lead, err))
-		return err->rc;
-	return first_ns < to_ns ? add_segment(c, &rest, err) : 0;
+	if (from_ns < first_ns)
+		add_segment(c, &lead);
+	if (first_ns < to_ns)
+		add_segment(c, &rest);
 }
 
 NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
@@ -276,44 +276,49 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 
 		if ((double)phases_length(&pause[i]) <= PAUSE_SHARE * (double)around_ns)
 			continue;
-		if (add_stretch_segments(c, &no_kernels, from_ns, pause[i].start_ns, err))
-			return err->rc;
+		add_stretch_segments(c, &no_kernels, from_ns, pause[i].start_ns);
 		from_ns = pause[i].end_ns;
 	}
-	return add_stretch_segments(c, &no_kernels, from_ns, w->end_ns, err);
+	add_stretch_segments(c, &no_kernels, from_ns, w->end_ns);
+	return 0;
 }
 
 static int find_segments(struct cutter *c, struct nsx_err *err)
 {
-	struct nsx_segment *named;
+	const struct nsx_segment *named;
 	size_t n;
 
-	if (c->f->run_kind != NSX_RUN_STEADY)
-		return add_segment(c, &(struct nsx_segment){
-					.window = c->t->window,
-					.is_whole = true, .computes = true},
-				   err);
-	if (nsx_range_segments(c->fd, &named, &n, err))
-		return err->rc;
+	if (c->f->run_kind != NSX_RUN_STEADY) {
+		add_segment(c, &(struct nsx_segment){
+				.window = c->t->window, .is_whole = true, .computes = true});
+		return 0;
+	}
+	named = nsx_range_segments(c->fd, &n);
 	for (size_t i = 0; i < n; i++)
-		if (add_segment(c, &named[i], err))
-			return err->rc;
+		add_segment(c, &named[i]);
 	return n ? 0 : cut_at_pauses(c, err);
 }
 
 /* The judged phase ---------------------------------------------------------------- */
 
-static int64_t compute_ns_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
+/* What all devices have of a kind of work inside [start_ns, end_ns). */
+static int64_t work_ns_in(const struct nsx_facts *f, bool is_compute, int64_t start_ns,
+			  int64_t end_ns)
 {
 	int64_t sum_ns = 0;
 
 	for (uint32_t d = 0; d < f->ndevices; d++) {
-		const struct nsx_spans *s = &f->device[d].compute;
+		const struct nsx_spans *s = is_compute ? &f->device[d].compute : &f->busy[d];
 		size_t cursor = nsx_spans_find(s, start_ns);
 
 		nsx_add_to(&sum_ns, nsx_spans_covered(s, &cursor, start_ns, end_ns));
 	}
 	return sum_ns;
+}
+
+static int64_t compute_ns_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
+{
+	return work_ns_in(f, true, start_ns, end_ns);
 }
 
 static bool has_more_compute(const struct nsx_segment *a, const struct nsx_segment *b)
@@ -390,22 +395,11 @@ static enum nsx_phase_kind kind_before_judged(const struct nsx_facts *f,
 		       NSX_PHASE_SETTLING : NSX_PHASE_WARM_UP;
 }
 
-static bool has_gpu_work_in(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
-{
-	for (uint32_t d = 0; d < f->ndevices; d++) {
-		size_t cursor = nsx_spans_find(&f->busy[d], start_ns);
-
-		if (nsx_spans_covered(&f->busy[d], &cursor, start_ns, end_ns))
-			return true;
-	}
-	return false;
-}
-
 /* Adds the time between segments or at an end of the run. */
 static void add_phase_between(struct cutter *c, bool is_before, int64_t start_ns, int64_t end_ns)
 {
 	phases_add_phase(c->f,
-			 !has_gpu_work_in(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
+			 !work_ns_in(c->f, false, start_ns, end_ns) ? NSX_PHASE_PAUSE :
 			 !is_before ? NSX_PHASE_TAIL :
 			 compute_ns_in(c->f, start_ns, end_ns) ?
 			  kind_before_judged(c->f, start_ns, end_ns) :
@@ -440,13 +434,12 @@ static enum nsx_phase_kind phases_kind_of(const struct cutter *c, size_t i, size
 	return i < judged ? NSX_PHASE_WARM_UP : NSX_PHASE_TAIL;
 }
 
-static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
+static void list_phases(struct cutter *c, size_t judged)
 {
 	struct nsx_facts *f = c->f;
 	int64_t at_ns = c->t->window.start_ns;
 
-	if (!nsx_new_array(f->run_phases, c->fd->keep, 2 * c->n + 3, "phases", err))
-		return err->rc;
+	nsx_few(f->run_phases, c->fd->keep, 2 * c->n + 3);
 	for (size_t i = 0; i < c->n; i++) {
 		const struct nsx_segment *seg = &c->seg[i];
 
@@ -459,21 +452,18 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 		at_ns = seg->window.end_ns;
 	}
 	add_phase_between(c, false, at_ns, c->t->window.end_ns);
-	return 0;
 }
 
 /* Makes the user's window the only phase. */
-static int use_window_as_phase(struct cutter *c, struct nsx_err *err)
+static void use_window_as_phase(struct cutter *c)
 {
 	struct nsx_facts *f = c->f;
 
 	f->steady = (struct nsx_steady){c->t->user, NSX_STEADY_USER, NSX_CONF_HIGH,
 						NULL, 0};
-	if (!nsx_new_array(f->run_phases, c->fd->keep, 1, "phases", err))
-		return err->rc;
+	nsx_few(f->run_phases, c->fd->keep, 1);
 	phases_add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns, c->t->user.end_ns);
 	f->run_phases[0].judged = true;
-	return 0;
 }
 
 static int find_phases(struct cutter *c, struct nsx_err *err)
@@ -481,8 +471,10 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
 
-	if (nsx_has_window(c->t))
-		return use_window_as_phase(c, err);
+	if (nsx_has_window(c->t)) {
+		use_window_as_phase(c);
+		return 0;
+	}
 	if (find_run_kind(c, err))
 		return err->rc;
 	if (w->start_ns == w->end_ns) {
@@ -495,9 +487,10 @@ static int find_phases(struct cutter *c, struct nsx_err *err)
 	if (find_segments(c, err))
 		return err->rc;
 	judged = choose_judged_segment(c);
-	return nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep,
-			     &c->f->steady, err) ?:
-	       list_phases(c, judged, err);
+	if (nsx_steady_in(c->f, c->t, &c->seg[judged], c->fd->keep, &c->f->steady, err))
+		return err->rc;
+	list_phases(c, judged);
+	return 0;
 }
 
 /* Gives each phase its name. Quadratic, but there are few phases, because each has a least share of

@@ -34,14 +34,12 @@ struct level {
 };
 
 /* The thread that launched most GPU work; or NSX_NONE. */
-static int find_main_thread(const struct nsx_finder *fd, uint32_t *ret, struct nsx_err *err)
+static uint32_t find_main_thread(const struct nsx_finder *fd)
 {
 	const struct nsx_trace *t = fd->t;
-	int64_t *ns = nsx_try_alloc(t->nthreads, sizeof(*ns), "threads", err);
+	NSX_AT_EXIT(nsx_free_at) int64_t *ns = nsx_alloc(t->nthreads, sizeof(*ns));
 	uint32_t best = NSX_NONE;
 
-	if (!ns)
-		return err->rc;
 	for (uint32_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);
 
@@ -51,9 +49,7 @@ static int find_main_thread(const struct nsx_finder *fd, uint32_t *ret, struct n
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		if (ns[h] && t->thread[h].nnvtx && (best == NSX_NONE || ns[h] > ns[best]))
 			best = h;
-	free(ns);
-	*ret = best;
-	return 0;
+	return best;
 }
 
 /* Lists the thread's outermost user ranges inside range `outside`; NSX_NONE: all outermost ones.
@@ -168,14 +164,13 @@ static uint32_t keep_phases(struct level *l, int64_t all_ns)
 /* Makes segments from a level's phases. A phase ends at the latest where the next one starts, even
  * if its work runs on.
  */
-static int make_segments(const struct level *l, struct nsx_arena *a,
-			 struct nsx_segment **ret, size_t *ret_n, struct nsx_err *err)
+static struct nsx_segment *make_segments(const struct level *l, struct nsx_arena *a,
+					 size_t *ret_n)
 {
 	struct nsx_segment *v;
 	size_t n = 0;
 
-	if (!nsx_new_array(v, a, l->n, "phases", err))
-		return err->rc;
+	nsx_few(v, a, l->n);
 	for (size_t i = 0; i < l->n; i++) {
 		const struct phase *p = &l->v[i];
 		const char *name = nsx_text(l->t, l->t->nvtx.name[p->range]);
@@ -192,29 +187,25 @@ static int make_segments(const struct level *l, struct nsx_arena *a,
 				.warms_up = strcasestr(name, "warm") != NULL,
 				.computes = (double)p->copy_ns < COPIES_SHARE * (double)p->work_ns};
 	}
-	*ret = v;
 	*ret_n = n;
-	return 0;
+	return v;
 }
 
-int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
-		       size_t *ret_n, struct nsx_err *err)
+struct nsx_segment *nsx_range_segments(const struct nsx_finder *fd, size_t *ret_n)
 {
 	const struct nsx_trace *t = fd->t;
-	uint32_t thread = NSX_NONE, process, outside = NSX_NONE;
+	uint32_t thread = find_main_thread(fd), process, outside = NSX_NONE;
 	struct level *l;
-	int rc = find_main_thread(fd, &thread, err);
 
 	*ret_n = 0;
-	if (rc || thread == NSX_NONE)
-		return rc;
+	if (thread == NSX_NONE)
+		return NULL;
 	process = t->thread[thread].process;
-	if (!nsx_new_array(l, fd->a, 1, "ranges", err))
-		return err->rc;
+	nsx_few(l, fd->a, 1);
 	l->t = t;
 	for (unsigned i = 0; i < MAX_LEVELS; i++) {
 		if (!list_inner_ranges(l, thread, outside))
-			return 0;
+			return NULL;
 		mark_recurring_ranges(l);
 		sum_level_work(fd, l, process);
 		outside = keep_phases(l, fd->gpu_ns[process]);
@@ -222,5 +213,5 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 			break;
 		l->n = 0;
 	}
-	return l->n > 1 ? make_segments(l, fd->a, ret, ret_n, err) : 0;
+	return l->n > 1 ? make_segments(l, fd->a, ret_n) : NULL;
 }

@@ -356,14 +356,10 @@ static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 
 int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err)
 {
-	struct seq s = {.fd = fd};
-	int rc;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	struct seq s = {.fd = fd, .a = a};
+	int rc = fd->main_stream[process] == NSX_NONE ? 0 : find_sequence(&s, process, err);
 
-	if (fd->main_stream[process] == NSX_NONE)
-		return 0;
-	s.a = nsx_arena_new();
-	rc = find_sequence(&s, process, err);
 	free(s.anchors);
-	nsx_arena_free(s.a);
 	return rc;
 }

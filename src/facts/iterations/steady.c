@@ -67,22 +67,21 @@ static struct group pick_busiest_group(const struct nsx_facts *f, const struct n
 	struct group best = {0};
 	int64_t most = -1;
 
-	for (size_t i = 0, next; i < f->niterations; i = next) {
+	NSX_EACH_RUN(i, next, f->niterations, v[next].process == v[i].process &&
+		     v[next].device == v[i].device) {
 		const struct nsx_spans *busy = &f->busy[v[i].device];
 		struct group g = {.at = 0};
 		int64_t ns = 0;
 		size_t cursor = nsx_spans_find(busy, v[i].start_ns);
 
-		for (next = i; next < f->niterations &&
-		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device; next++) {
-			if (v[next].start_ns < w->start_ns || v[next].start_ns >= w->end_ns)
+		for (size_t k = i; k < next; k++) {
+			if (v[k].start_ns < w->start_ns || v[k].start_ns >= w->end_ns)
 				continue;
 			if (!g.n)
-				g = (struct group){&v[next], 0, next - i};
+				g = (struct group){&v[k], 0, k - i};
 			g.n++;
-			ns = nsx_add_sat(ns, nsx_spans_covered(busy, &cursor, v[next].start_ns,
-						     v[next].end_ns));
+			nsx_add_to(&ns, nsx_spans_covered(busy, &cursor, v[k].start_ns,
+							  v[k].end_ns));
 		}
 		if (ns > most && g.n >= MIN_ITERATIONS) {
 			most = ns;
@@ -284,7 +283,8 @@ static void find_regular_start(struct judge *j, const struct nsx_iteration *v, s
 static int judge_lengths(const struct nsx_iteration *v, size_t n,
 			 struct judge *j, struct nsx_err *err)
 {
-	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	NSX_AT_EXIT(nsx_free_at) int64_t *d =
+		nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
 	double mad;
 
 	if (!d)
@@ -295,7 +295,6 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 	mad = nsx_median_distance(d, n, &j->median);
 	j->tolerance = NSX_MAX(3 * 1.4826 * mad, 0.05 * j->median);
 	find_regular_start(j, v, n);
-	free(d);
 	return 0;
 }
 
@@ -491,7 +490,7 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		  struct nsx_steady *ret, struct nsx_err *err)
 {
 	const struct nsx_window *w = &seg->window;
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	int rc;
 
 	*ret = (struct nsx_steady){
@@ -502,7 +501,6 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		if (ret->method)
 			rc = skip_graph_creation(t, scratch, &ret->window, err);
 	}
-	nsx_arena_free(scratch);
 	if (rc || ret->method == NSX_STEADY_ITERATIONS)
 		return rc;
 	if (!ret->method) {

@@ -25,13 +25,9 @@ static int add_best_ways(struct nsx_finder *fd, struct nsx_arena *a,
 			 struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
-	size_t n;
+	size_t n = nsx_weigh_ways(fd, w);
 	int rc = 0;
 
-	err->rc = NSX_OK;
-	n = nsx_weigh_ways(fd, w, err);
-	if (err->rc)
-		return err->rc;
 	nsx_sort(w, n, sizeof(*w), cmp_weights);
 	for (size_t i = 0; !rc && i < n && *ret_n < NSX_MAX_UNITS &&
 			   w[i].weight >= NSX_MIN_WAY_SCORE; i++) {
@@ -172,8 +168,7 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 {
 	const struct nsx_window *w = &t->window;
 
-	if (!nsx_new_array(f->busy, a, t->ndevices, "devices", err))
-		return err->rc;
+	nsx_few(f->busy, a, t->ndevices);
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_spans gaps;
 
@@ -188,14 +183,14 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		   const struct nsx_unit_choice *c, struct nsx_arena *a,
 		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
 {
-	struct nsx_finder fd = {.t = t, .f = f};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_finder fd = {.t = t, .f = f, .a = scratch};
 	int rc;
 
 	*ret_n = 0;
 	if (c->kind == NSX_UNIT_AUTO && !f->iteration_method)
 		return 0; /* searched before without success */
-	fd.a = nsx_arena_new();
-	rc = fill_busy(t, f, fd.a, err);
+	rc = fill_busy(t, f, scratch, err);
 	if (c->kind == NSX_UNIT_AUTO)
 		rc = rc ?: nsx_find_ways(&fd, c->threads, err) ?:
 			   add_best_ways(&fd, a, ret, ret_n, err);
@@ -204,6 +199,5 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 									     ret_n, err);
 	f->busy = NULL;
 	free(fd.v);
-	nsx_arena_free(fd.a);
 	return rc;
 }

@@ -2,8 +2,6 @@
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 
-static const char candidates[] = "iteration candidates";
-
 /* Shared by the finders -------------------------------------------------------- */
 
 /* The coefficient of variation without the longest quarter, because slow iterations, or a pause
@@ -52,7 +50,8 @@ static size_t count_warm_up(const int64_t *d, size_t n, double median)
 int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 {
 	size_t n = w->n - 1, first;
-	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	NSX_AT_EXIT(nsx_free_at) int64_t *d =
+		nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
 	int64_t longest;
 	double median, rest;
 
@@ -70,7 +69,6 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
 	if (rest > 0)
 		w->regularity *= NSX_MIN(1, (double)(n - 1) * median / rest);
-	free(d);
 	return 0;
 }
 
@@ -78,7 +76,8 @@ int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err)
 {
 	w->score = w->coverage * w->regularity * trust;
-	return !(w->cv <= max_cv) ? 0 : nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
+	return !(w->cv <= max_cv) ? 0 : nsx_push(fd->v, fd->n, fd->cap,
+						     "iteration candidates", err, *w);
 }
 
 /* The share of the process's work inside [start, end). */
@@ -127,64 +126,57 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
 		       NSX_MIN(ns, fd->comm_ns[ways_process_of(fd->t, op)]) : ns;
 }
 
-/* Computes comm_ns and then gpu_ns, which depends on it. */
-static int ways_sum_work(struct nsx_finder *fd, struct nsx_err *err)
+/* Computes a process's comm_ns and then its gpu_ns, which depends on it. d: scratch. */
+static void ways_sum_work(struct nsx_finder *fd, uint32_t p, int64_t *d)
 {
 	const struct nsx_trace *t = fd->t;
-	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d), "communication kernels", err);
+	size_t n = 0;
 
-	if (!d)
-		return err->rc;
-	for (uint32_t p = 0; p <= t->nprocesses; p++) {
-		size_t n = 0;
-
-		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
-			if (t->ops.cls[fd->ops[k]] == NSX_C_COMM)
-				d[n++] = nsx_op_ns(&t->ops, fd->ops[k]);
-		if (n)
-			fd->comm_ns[p] = nsx_to_i64(nsx_quantile(d, n, 0.5));
-		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
-			nsx_add_to(&fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
-	}
-	free(d);
-	return 0;
+	for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+		if (t->ops.cls[fd->ops[k]] == NSX_C_COMM)
+			d[n++] = nsx_op_ns(&t->ops, fd->ops[k]);
+	if (n)
+		fd->comm_ns[p] = nsx_to_i64(nsx_quantile(d, n, 0.5));
+	for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+		nsx_add_to(&fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
 }
 
-static int group_ops_by_process(struct nsx_finder *fd, struct nsx_err *err)
-{
-	const struct nsx_trace *t = fd->t;
-	size_t n = (size_t)t->nprocesses + 1;
-
-	if (nsx_new_arrays(fd->a, t->ops.n, "GPU work", err, fd->ops) ||
-	    nsx_new_arrays(fd->a, n + 2, "processes", err, fd->ops_at, fd->gpu_ns, fd->comm_ns))
-		return err->rc;
-	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
-		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : ways_process_of(t, i));
-	return ways_sum_work(fd, err);
-}
-
-static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
+static void find_main_streams(struct nsx_finder *fd)
 {
 	const struct nsx_trace *t = fd->t;
 	int64_t *ns;
 
-	if (nsx_new_arrays(fd->a, t->nstreams, "streams", err, ns) ||
-	    nsx_new_arrays(fd->a, (size_t)t->nprocesses + 1, "processes", err, fd->main_stream))
-		return err->rc;
+	nsx_few(ns, fd->a, t->nstreams);
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
 			nsx_add_to(&ns[nsx_op_stream(&t->ops, i)], nsx_op_ns(&t->ops, i));
-	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
+	for (uint32_t p = 0; p <= t->nprocesses; p++)
+		fd->main_stream[p] = NSX_NONE;
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process, t->nprocesses)];
 
 		if (ns[s] && (*best == NSX_NONE || ns[s] > ns[*best]))
 			*best = s;
 	}
-	return 0;
 }
 
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
 {
-	return group_ops_by_process(fd, err) || find_main_streams(fd, err) ? err->rc : 0;
+	const struct nsx_trace *t = fd->t;
+	size_t n = (size_t)t->nprocesses + 1;
+	NSX_AT_EXIT(nsx_free_at) int64_t *d =
+		nsx_try_alloc(t->ops.n, sizeof(*d), "communication kernels", err);
+
+	nsx_few(fd->ops_at, fd->a, n + 2);
+	nsx_few(fd->gpu_ns, fd->a, n);
+	nsx_few(fd->comm_ns, fd->a, n);
+	nsx_few(fd->main_stream, fd->a, n);
+	if (!d || nsx_new_arrays(fd->a, t->ops.n, "GPU work", err, fd->ops))
+		return err->rc;
+	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
+		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : ways_process_of(t, i));
+	for (uint32_t p = 0; p < n; p++)
+		ways_sum_work(fd, p, d);
+	find_main_streams(fd);
+	return 0;
 }

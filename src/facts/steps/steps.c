@@ -229,14 +229,14 @@ static int steps_build(struct build *b, struct nsx_engine_steps *ret, struct nsx
 
 int nsx_steps_build(const struct nsx_trace *t, struct nsx_engine_steps *ret, struct nsx_err *err)
 {
-	struct build b = {.t = t, .scratch = nsx_arena_new()};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct build b = {.t = t, .scratch = scratch};
 	int rc;
 
 	*ret = (struct nsx_engine_steps){0};
 	rc = steps_build(&b, ret, err);
 	if (rc)
 		nsx_steps_done(ret);
-	nsx_arena_free(b.scratch);
 	return rc;
 }
 
@@ -271,7 +271,7 @@ static void keep_steps_of(struct nsx_engine_steps *steps, uint32_t device, const
 int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const char *kind,
 		    struct nsx_window *ret, struct nsx_err *err)
 {
-	struct nsx_engine_steps steps;
+	NSX_AT_EXIT(nsx_steps_done) struct nsx_engine_steps steps;
 	int64_t median;
 	size_t i;
 
@@ -279,15 +279,12 @@ int nsx_step_window(const struct nsx_facts *f, const struct nsx_trace *t, const 
 		return err->rc;
 	keep_steps_of(&steps, f->limiting, kind);
 	nsx_sort_r(steps.v, steps.n, sizeof(*steps.v), window_cmp_length, NULL);
-	if (!steps.n) {
-		nsx_steps_done(&steps);
+	if (!steps.n)
 		return nsx_fail(err, NSX_E_USAGE, "no step '%s' in the trace: tables/steps.csv of "
 				"a report lists the kinds there are", kind);
-	}
 	/* The first of several steps of median length is taken. */
 	median = length_ns(&steps.v[steps.n / 2]);
 	i = NSX_SEARCH((size_t)0, steps.n, k, length_ns(&steps.v[k]) < median);
 	*ret = (struct nsx_window){steps.v[i].gpu_start_ns, steps.v[i].gpu_end_ns};
-	nsx_steps_done(&steps);
 	return 0;
 }
