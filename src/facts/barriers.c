@@ -405,7 +405,8 @@ static void find_process_devices(struct job *job)
 	const struct nsx_trace *t = job->t;
 
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		for (size_t i = t->device[d].ops_at; i < t->device[d].ops_at + t->device[d].nops; i++) {
+		for (size_t i = t->device[d].ops_at;
+		     i < t->device[d].ops_at + t->device[d].nops; i++) {
 			uint32_t p = nsx_op_process(t, i);
 
 			if (p != NSX_NONE)

@@ -73,12 +73,12 @@ static int clock_list_waits(struct aligner *x, struct nsx_arena *a, struct nsx_e
 	if (!nsx_new_array(x->waits, a, l->sync_set.n, "waits", err))
 		return err->rc;
 	for (size_t i = 0; i < l->sync_set.n; i++) {
-		uint32_t p = l->syncs.process[i];
-		uint32_t call = p != NSX_NONE && l->syncs.call[i] ?
-			nsx_host_call(l, p, l->syncs.call[i], l->syncs.start_ns[i]) : NSX_NONE;
+		uint32_t p = l->t->syncs.process[i];
+		uint32_t call = p != NSX_NONE && l->t->syncs.call[i] ?
+			nsx_host_call(l, p, l->t->syncs.call[i], l->t->syncs.start_ns[i]) : NSX_NONE;
 
-		if (call != NSX_NONE && (l->syncs.type[i] == NSX_SYNC_CONTEXT ||
-					 l->syncs.type[i] == NSX_SYNC_STREAM))
+		if (call != NSX_NONE && (l->t->syncs.type[i] == NSX_SYNC_CONTEXT ||
+					 l->t->syncs.type[i] == NSX_SYNC_STREAM))
 			x->waits[x->nwaits++] = (uint64_t)call << 32 | i;
 	}
 	nsx_sort(x->waits, x->nwaits, sizeof(*x->waits), nsx_cmp_u64);
@@ -129,9 +129,9 @@ static void add_wait_bound(struct aligner *x, uint32_t thread, uint32_t call, ui
 {
 	const struct nsx_loader *l = x->l;
 	const struct queued *q = &x->q;
-	uint32_t stream = l->syncs.stream[row];
+	uint32_t stream = l->t->syncs.stream[row];
 
-	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
+	if (l->t->syncs.type[row] == NSX_SYNC_CONTEXT) {
 		if (q->first != NSX_NONE && !q->is_mixed)
 			add_bound(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {

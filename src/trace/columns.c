@@ -62,7 +62,7 @@ NSX_ORDER_IN(cmp_rows_by_order, uint32_t, struct by_row, BY(c->cmp(c->ctx, *x, *
  */
 static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct nsx_err *err)
 {
-	char *tmp = nsx_try_alloc(c->n, 4, "a sorted column", err);
+	NSX_AT_EXIT(nsx_free_at) char *tmp = nsx_try_alloc(c->n, 4, "a sorted column", err);
 
 	if (!tmp)
 		return err->rc;
@@ -84,7 +84,6 @@ static int columns_permute(struct nsx_colset *c, const uint32_t *order, struct n
 				GATHER(4);
 	}
 #undef GATHER
-	free(tmp);
 	return 0;
 }
 
@@ -92,8 +91,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
 	struct by_row by = {cmp, ctx};
-	uint32_t *order, *at;
-	int rc;
+	NSX_AT_EXIT(nsx_free_at) uint32_t *order = NULL, *at = NULL;
 
 	if (columns_is_sorted(c->n, cmp, ctx))
 		return 0;
@@ -102,9 +100,6 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		return err->rc;
 	at = nsx_alloc(ngroups + 3, sizeof(*at));
 	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), c->n, i, group ? group(ctx, i) : 0);
-	free(at);
 	nsx_sort_r(order, c->n, sizeof(*order), cmp_rows_by_order, &by);
-	rc = columns_permute(c, order, err);
-	free(order);
-	return rc;
+	return columns_permute(c, order, err);
 }

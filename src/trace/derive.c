@@ -50,7 +50,7 @@ int nsx_sort_ops(struct nsx_loader *l, struct nsx_err *err)
 NSX_THREAD_ORDER(derive_cmp_calls, calls, UP(start_ns), DOWN(end_ns));
 /* Ranges of equal extent nest by domain and name, because the file's row order means nothing. */
 NSX_THREAD_ORDER(cmp_nvtx, nvtx, UP(kind), UP(start_ns), DOWN(end_ns), UP(domain), NAME(name));
-NSX_THREAD_ORDER(cmp_overheads, overheads, UP(start_ns));
+NSX_THREAD_ORDER(cmp_overheads, t->overheads, UP(start_ns));
 
 static int sort_ranges(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -510,8 +510,9 @@ static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_calls_rw *c = &l->calls;
 	struct known {
 		uint8_t cls, flags, seen;
-	} *known = nsx_try_alloc(nsx_strings_bound(l->t->strings),
-				 sizeof(*known), "API names", err);
+	};
+	NSX_AT_EXIT(nsx_free_at) struct known *known =
+		nsx_try_alloc(nsx_strings_bound(l->t->strings), sizeof(*known), "API names", err);
 
 	if (!known)
 		return err->rc;
@@ -527,7 +528,6 @@ static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
 		if (k->cls == NSX_CALL_LAUNCH)
 			l->t->thread[c->thread[i]].launches = true;
 	}
-	free(known);
 	return 0;
 }
 
@@ -786,7 +786,7 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 	slice_devices(l);
 	if (derive_match_ops(l, err))
 		return err->rc;
-	match_rows_to_calls(l, l->syncs.process, l->syncs.start_ns, l->syncs.call, l->sync_set.n);
-	match_rows_to_calls(l, l->records.process, NULL, l->records.call, l->record_set.n);
+	match_rows_to_calls(l, l->t->syncs.process, l->t->syncs.start_ns, l->t->syncs.call, l->sync_set.n);
+	match_rows_to_calls(l, l->t->records.process, NULL, l->t->records.call, l->record_set.n);
 	return 0;
 }

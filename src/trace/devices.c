@@ -396,8 +396,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	set_stream_types(l);
 	nsx_remap(l->ops.stream, l->op_set.n, new_id);
-	nsx_remap(l->syncs.stream, l->sync_set.n, new_id);
-	nsx_remap(l->records.stream, l->record_set.n, new_id);
+	nsx_remap(l->t->syncs.stream, l->sync_set.n, new_id);
+	nsx_remap(l->t->records.stream, l->record_set.n, new_id);
 	sort_devices(t);
 	return 0;
 }

@@ -31,11 +31,12 @@ static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 	return x->is_event ? read_stream(p, v, &stream, err) : 0;
 }
 
-/* Reads the columns that all kinds share. Returns 1 if the row is kept, 0 if it is defective,
+/* Reads the columns that all kinds share. node: the id of the graph's node. Returns 1 if the row is kept, 0 if it is defective,
  * negative on failure. The caller completes the row and counts it with p->n++.
  */
 static int read_shared_columns(struct nsx_part *p, const struct nsx_val *v,
-			       enum nsx_op_kind kind, struct nsx_err *err)
+			       enum nsx_op_kind kind, const struct nsx_val *node,
+			       struct nsx_err *err)
 {
 	struct nsx_ops_rw *o = &p->l->ops;
 	size_t at = p->at + p->n;
@@ -46,7 +47,7 @@ static int read_shared_columns(struct nsx_part *p, const struct nsx_val *v,
 		return err->rc;
 	o->kind[at] = (uint8_t)kind;
 	o->call[at] = nsx_u32_or(&v[CORR], 0);
-	o->flags[at] = 0;
+	o->flags[at] = nsx_i64_or(node, 0) ? NSX_OP_NODE : 0;
 	o->detail[at] = 0;
 	return 1;
 }
@@ -111,7 +112,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 {
 	size_t at = p->at + p->n;
 	nsx_str name;
-	int rc = read_shared_columns(p, v, NSX_OP_KERNEL, err);
+	int rc = read_shared_columns(p, v, NSX_OP_KERNEL, &v[NODE], err);
 
 	if (rc <= 0)
 		return rc;
@@ -123,8 +124,6 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 	rc = rc ?: read_shape(p, v, name, &p->l->ops.detail[at], err);
 	if (rc)
 		return rc;
-	if (nsx_i64_or(&v[NODE], 0))
-		p->l->ops.flags[at] |= NSX_OP_NODE;
 	p->n++;
 	return 0;
 }
@@ -144,14 +143,21 @@ static int64_t read_bytes(const struct nsx_val *v)
 	return n < 0 || n > NSX_TIME_MAX ? -1 : n;
 }
 
-static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+/* Keeps a row of a copy or memset. */
+static int keep_copy(struct nsx_part *p, const struct nsx_val *v, enum nsx_op_kind kind,
+		     const struct nsx_val *node, struct nsx_copy copy, struct nsx_err *err)
 {
-	size_t at = p->at + p->n;
-	int rc = read_shared_columns(p, v, NSX_OP_MEMCPY, err);
+	int rc = read_shared_columns(p, v, kind, node, err);
 
 	if (rc <= 0)
 		return rc;
-	p->l->copies[at] = (struct nsx_copy){
+	p->l->copies[p->at + p->n++] = copy;
+	return 0;
+}
+
+static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
+{
+	return keep_copy(p, v, NSX_OP_MEMCPY, &v[COPY_NODE], (struct nsx_copy){
 		.bytes = read_bytes(&v[BYTES]),
 		.copy_kind = p->l->t->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)],
 		.src_kind = nsx_u8_or(&v[SRC_KIND], NSX_MEM_UNKNOWN),
@@ -159,11 +165,7 @@ static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 		.cause = nsx_u8_or(&v[CAUSE], 0),
 		.src_id = nsx_u32_or(&v[SRC_DEVICE], NSX_NONE),
 		.dst_id = nsx_u32_or(&v[DST_DEVICE], NSX_NONE),
-	};
-	if (nsx_i64_or(&v[COPY_NODE], 0))
-		p->l->ops.flags[at] |= NSX_OP_NODE;
-	p->n++;
-	return 0;
+	}, err);
 }
 
 enum { SET_BYTES = OWN, MEM_KIND, SET_NODE };
@@ -173,22 +175,13 @@ static const enum nsx_field memset_fields[] = {
 
 static int read_memset(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
-	size_t at = p->at + p->n;
-	int rc = read_shared_columns(p, v, NSX_OP_MEMSET, err);
-
-	if (rc <= 0)
-		return rc;
-	p->l->copies[at] = (struct nsx_copy){
+	return keep_copy(p, v, NSX_OP_MEMSET, &v[SET_NODE], (struct nsx_copy){
 		.bytes = read_bytes(&v[SET_BYTES]),
 		.src_kind = NSX_MEM_UNKNOWN,
 		.dst_kind = nsx_u8_or(&v[MEM_KIND], NSX_MEM_UNKNOWN),
 		.src_id = NSX_NONE,
 		.dst_id = NSX_NONE,
-	};
-	if (nsx_i64_or(&v[SET_NODE], 0))
-		p->l->ops.flags[at] |= NSX_OP_NODE;
-	p->n++;
-	return 0;
+	}, err);
 }
 
 enum { GRAPH_ID = OWN, EXEC_ID };
@@ -199,7 +192,7 @@ static const enum nsx_field graph_fields[] = {
 static int read_graph(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_key key = {{pack_u32_pair(&v[GRAPH_ID], &v[EXEC_ID])}};
-	int rc = read_shared_columns(p, v, NSX_OP_GRAPH, err);
+	int rc = read_shared_columns(p, v, NSX_OP_GRAPH, &nsx_no_cell, err);
 
 	if (rc <= 0)
 		return rc;

@@ -229,7 +229,7 @@ static const enum nsx_field overhead_fields[] = {
 
 static int read_overhead(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
-	struct nsx_overheads_rw *o = &p->l->overheads;
+	struct nsx_overheads *o = &p->l->t->overheads;
 	size_t at = p->at + p->n;
 
 	if (!nsx_read_span(p, &v[O_START], &v[O_END], &o->start_ns[at], &o->end_ns[at]))
@@ -281,7 +281,7 @@ static bool is_id_set(const struct nsx_val *v)
 
 static int read_sync(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
-	struct nsx_syncs_rw *s = &p->l->syncs;
+	struct nsx_syncs *s = &p->l->t->syncs;
 	size_t at = p->at + p->n;
 	bool stream = is_id_set(&v[S_STREAM]), event = is_id_set(&v[S_EVENT]);
 	uint64_t process = nsx_read_process_key(&v[S_PID], &nsx_no_cell);
@@ -317,7 +317,7 @@ static const enum nsx_field record_fields[] = {
  */
 static int host_read_record(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
-	struct nsx_records_rw *r = &p->l->records;
+	struct nsx_records *r = &p->l->t->records;
 	size_t at = p->at + p->n;
 	uint64_t process = nsx_read_process_key(&v[R_PID], &nsx_no_cell);
 	int rc;
@@ -340,9 +340,9 @@ static void set_up_host_columns(struct nsx_loader *l)
 {
 	struct nsx_calls_rw *c = &l->calls;
 	struct nsx_nvtx_rw *x = &l->nvtx;
-	struct nsx_overheads_rw *o = &l->overheads;
-	struct nsx_syncs_rw *s = &l->syncs;
-	struct nsx_records_rw *r = &l->records;
+	struct nsx_overheads *o = &l->t->overheads;
+	struct nsx_syncs *s = &l->t->syncs;
+	struct nsx_records *r = &l->t->records;
 
 	l->call_set = (struct nsx_colset){"API calls", {
 		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->name),

@@ -36,7 +36,8 @@ NSX_ORDER_IN(cmp_pids, uint32_t, struct nsx_trace, UP(c->process[*x].pid), UP(*x
 static void label_processes(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
-	uint32_t n = t->nprocesses, *order = nsx_alloc(n, sizeof(*order));
+	uint32_t n = t->nprocesses;
+	NSX_AT_EXIT(nsx_free_at) uint32_t *order = nsx_alloc(n, sizeof(*order));
 
 	nsx_sort_indices(order, n, cmp_pids, t);
 	for (uint32_t i = 0; i < n; i++) {
@@ -50,7 +51,6 @@ static void label_processes(struct nsx_loader *l)
 				 (long long)nsx_vm_of(p->key));
 		p->label = nsx_strings_put(l->strings, text);
 	}
-	free(order);
 }
 
 static void name_process(struct nsx_loader *l, const struct nsx_val *v)
@@ -118,12 +118,12 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	}
 	nsx_remap(l->calls.thread, l->call_set.n, r.new_id);
 	nsx_remap(l->nvtx.thread, l->nvtx_set.n, r.new_id);
-	nsx_remap(l->overheads.thread, l->overhead_set.n, r.new_id);
+	nsx_remap(l->t->overheads.thread, l->overhead_set.n, r.new_id);
 	nsx_remap(l->library.thread, l->library_set.n, r.new_id);
 	for (size_t i = 0; i < l->sync_set.n; i++)
-		l->syncs.process[i] = t->thread[r.new_id[l->syncs.process[i]]].process;
+		l->t->syncs.process[i] = t->thread[r.new_id[l->t->syncs.process[i]]].process;
 	for (size_t i = 0; i < l->record_set.n; i++)
-		l->records.process[i] = t->thread[r.new_id[l->records.process[i]]].process;
+		l->t->records.process[i] = t->thread[r.new_id[l->t->records.process[i]]].process;
 	NSX_LOAD_EACH(l, process, name_process, global_pid, pid, name);
 	NSX_LOAD_EACH(l, thread_name, ids_name_thread, global_tid, name);
 	nsx_few(l->named_by, t->arena, t->nprocesses);

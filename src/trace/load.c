@@ -169,7 +169,6 @@ static int publish_columns(struct nsx_loader *l, struct nsx_err *err)
 	const struct nsx_ops_rw *o = &l->ops;
 	const struct nsx_calls_rw *c = &l->calls;
 	const struct nsx_nvtx_rw *x = &l->nvtx;
-	const struct nsx_syncs_rw *s = &l->syncs;
 
 	nsx_arena_drop(t->arena, c->thread);
 	nsx_arena_drop(t->arena, x->thread);
@@ -192,17 +191,9 @@ static int publish_columns(struct nsx_loader *l, struct nsx_err *err)
 	t->library.tag = l->library.tag;
 	t->library.library = l->library.library;
 	t->library.is_coll = l->library.is_coll;
-	t->overheads = (struct nsx_overheads){
-		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
-		l->overheads.thread, l->overheads.type};
-	t->syncs = (struct nsx_syncs){l->sync_set.n, s->start_ns, s->end_ns,
-				      s->process, s->call, s->stream,
-				      s->event_sync_id, s->context, s->event,
-				      s->type};
-	t->records = (struct nsx_records){l->record_set.n, l->records.process,
-					  l->records.call, l->records.stream,
-					  l->records.event_sync_id,
-					  l->records.event};
+	t->overheads.n = l->overhead_set.n;
+	t->syncs.n = l->sync_set.n;
+	t->records.n = l->record_set.n;
 	t->copy = l->copies;
 	return 0;
 }

@@ -207,7 +207,11 @@ struct nsx_loader {
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 
-	struct nsx_ops_rw { /* writable columns behind the trace's const ones */
+	/* Columns that are packed before the trace has them. Those of overheads, waits and event
+	 * records are the trace's own; until rows are ordered, the waits' and records' processes
+	 * and streams are ids of the keymaps, and their calls are correlation ids.
+	 */
+	struct nsx_ops_rw {
 		int64_t *start_ns, *end_ns;
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
@@ -231,11 +235,6 @@ struct nsx_loader {
 		uint32_t *thread, *domain;
 		uint8_t *kind, *flags;
 	} nvtx;
-	struct nsx_overheads_rw {
-		int64_t *start_ns, *end_ns;
-		uint32_t *thread;
-		uint8_t *type;
-	} overheads;
 	int64_t most_ranks; /* of an MPI communicator                        */
 	int64_t *subset; /* MPI communicators in which ranks have other numbers, ascending */
 	size_t nsubsets, cap_subsets;
@@ -246,15 +245,6 @@ struct nsx_loader {
 		int32_t *peer, *second_peer, *tag;
 		uint8_t *library, *is_coll;
 	} library;
-	struct nsx_syncs_rw {
-		int64_t *start_ns, *end_ns, *event_sync_id;
-		uint32_t *process, *call, *stream, *context, *event;
-		uint8_t *type;
-	} syncs; /* process and stream are ids of the keymaps until rows are ordered */
-	struct nsx_records_rw {
-		int64_t *event_sync_id;
-		uint32_t *process, *call, *stream, *event;
-	} records;
 	struct nsx_keymap frames_map; /* {function, module, origin}            */
 	struct nsx_groups stacks;     /* (innermost frame, site)             */
 	struct nsx_stacks sample_stacks, cuda_stacks, osrt_stacks;

@@ -448,14 +448,7 @@ static void spell_words(const char *name, char *ret, size_t size)
 	ret[n] = '\0';
 }
 
-static bool has_one_of(const char *text, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strstr(text, words[i]))
-			return true;
-	return false;
-}
-#define HAS_ONE_OF(text, words) has_one_of(text, words, ARRAY_LEN(words))
+#define HAS_ONE_OF(text, words) NSX_ANY(i, ARRAY_LEN(words), strstr(text, (words)[i]))
 
 /* Whether a function lies in the namespace of a communication library. */
 static bool is_in_comm_library(const char *full)

@@ -618,7 +618,7 @@ static void drop_sampled_waits(struct nsx_loader *l)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->sync_set.n; i++)
-		if (is_near_portion(&l->portion, l->syncs.start_ns[i], l->syncs.end_ns[i]))
+		if (is_near_portion(&l->portion, l->t->syncs.start_ns[i], l->t->syncs.end_ns[i]))
 			nsx_colset_move(&l->sync_set, n++, i, 1);
 	l->sync_set.n = n;
 }

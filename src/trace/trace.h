@@ -348,9 +348,9 @@ struct nsx_library_calls {
 /* CUDA's own overheads (queries/README.md 8), ordered by (thread, start). */
 struct nsx_overheads {
 	size_t n;
-	const int64_t *start_ns, *end_ns;
-	const uint32_t *thread;
-	const uint8_t *type; /* NSX_OVERHEAD_JIT ...                */
+	int64_t *start_ns, *end_ns;
+	uint32_t *thread;
+	uint8_t *type; /* NSX_OVERHEAD_JIT ...                       */
 };
 /* Waits in file order. Their type follows from which ids are set, never from syncType. */
 enum nsx_sync_type {
@@ -359,20 +359,20 @@ enum nsx_sync_type {
 };
 struct nsx_syncs {
 	size_t n;
-	const int64_t *start_ns, *end_ns;
-	const uint32_t *process;
-	const uint32_t *call;	/* call index; NSX_NONE                      */
-	const uint32_t *stream; /* stream index; NSX_NONE                    */
-	const int64_t *event_sync_id; /* -1: no such id                      */
-	const uint32_t *context, *event; /* ids as exported; NSX_NONE        */
-	const uint8_t *type;
+	int64_t *start_ns, *end_ns;
+	uint32_t *process;
+	uint32_t *call;	  /* call index; NSX_NONE                            */
+	uint32_t *stream; /* stream index; NSX_NONE                          */
+	int64_t *event_sync_id; /* -1: no such id                            */
+	uint32_t *context, *event; /* ids as exported; NSX_NONE              */
+	uint8_t *type;
 };
 /* cudaEventRecord rows, in file order. */
 struct nsx_records {
 	size_t n;
-	const uint32_t *process, *call, *stream;
-	const int64_t *event_sync_id; /* -1: no such id                      */
-	const uint32_t *event; /* id as exported; NSX_NONE                   */
+	uint32_t *process, *call, *stream;
+	int64_t *event_sync_id; /* -1: no such id                            */
+	uint32_t *event; /* id as exported; NSX_NONE                         */
 };
 
 struct nsx_defects { /* rows dropped or values ignored, by reason */
