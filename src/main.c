@@ -65,11 +65,11 @@ static int main_run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 static int main_fail_unknown(const char *name)
 {
-	const struct nsx_cmd *near = nsx_cmd_nearest(name);
+	const char *near = nsx_cmd_nearest(name);
 
 	if (near)
 		fprintf(stderr, "nsys-explain: unknown command '%s'; did you "
-				"mean %s?\n", name, near->name);
+				"mean %s?\n", name, near);
 	else
 		fprintf(stderr, "nsys-explain: unknown command '%s'; run "
 				"'nsys-explain help' for the list\n", name);

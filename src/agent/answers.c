@@ -75,10 +75,8 @@ static void say_inputs_unrelated(struct nsx_answer *a, const char *wanted)
 
 static bool are_sides_unrelated(const struct nsx_diff *d)
 {
-	for (size_t i = 0; i < d->nchecks; i++)
-		if (!strcmp(d->checks[i].id, "kernels_in_common"))
-			return d->checks[i].status == NSX_CHECK_FAIL;
-	return false;
+	return NSX_FIRST(i, d->nchecks, !strcmp(d->checks[i].id, "kernels_in_common"),
+			 d->checks[i].status == NSX_CHECK_FAIL, false);
 }
 
 static void describe_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)

@@ -371,16 +371,6 @@ static int list_sections(struct nsx_answer *a)
 	return 0;
 }
 
-static int fail_unknown_section(const struct nsx_answer *a, struct nsx_err *err)
-{
-	const char *nearest = nsx_pass_nearest(a->argument);
-
-	return nsx_fail(err, NSX_E_USAGE, "no section '%s'; %s%s%s the question "
-			"'section' alone lists them", a->argument,
-			nearest ? "did you mean '" : "", nearest ? nearest : "",
-			nearest ? "'?" : "");
-}
-
 /* Answers with a section. Its blocks and figures are borrowed from the report. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
@@ -389,7 +379,9 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 	if (!a->argument)
 		return list_sections(a);
 	if (!s)
-		return fail_unknown_section(a, err);
+		return nsx_fail(err, NSX_E_USAGE, "no section '%s'; %sthe question 'section' alone "
+				"lists them", a->argument,
+				nsx_meant(nsx_pass_nearest(a->argument)).text);
 	if (s->status != NSX_S_ANSWERED)
 		return nsx_cannot(a->out, "%s", s->reason ? s->reason : "it has no results");
 	a->window = a->r->trace->window;

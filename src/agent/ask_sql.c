@@ -284,10 +284,8 @@ static const char *ask_sql_title_of(const char *name, const struct nsx_col *cols
 
 	nsx_buf_add_utf8(&b, name, strlen(name));
 	title = nsx_buf_keep(&b, arena);
-	for (unsigned k = 0; k < i; k++)
-		if (!strcmp(cols[k].title, title))
-			return nsx_arena_printf(arena, "%s_%u", title, i + 1);
-	return title;
+	return NSX_FIRST(k, i, !strcmp(cols[k].title, title),
+			 nsx_arena_printf(arena, "%s_%u", title, i + 1), title);
 }
 
 /* The key of a column. Dots are escaped, because a dot in a key would begin an inner key. */

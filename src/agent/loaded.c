@@ -145,11 +145,9 @@ static bool is_unchanged(const struct nsx_loaded *l)
 static struct nsx_loaded *find_loaded_part(const struct nsx_cache *c, const char *path,
 					   const char *window)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
-		    !strcmp(c->v[i]->window ?: "", window ?: ""))
-			return c->v[i];
-	return NULL;
+	return NSX_FIRST(i, c->n,
+			 !strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
+			 !strcmp(c->v[i]->window ?: "", window ?: ""), c->v[i], NULL);
 }
 
 struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
@@ -178,10 +176,7 @@ int nsx_cache_get(struct nsx_cache *c, const char *path, const char *window,
 
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (!c->v[i]->window && !strcmp(c->v[i]->id, id))
-			return c->v[i];
-	return NULL;
+	return NSX_FIRST(i, c->n, !c->v[i]->window && !strcmp(c->v[i]->id, id), c->v[i], NULL);
 }
 
 void nsx_cache_done(struct nsx_cache *c)

@@ -134,14 +134,11 @@ int nsx_mcp_config(const char *client, const char *program,
 		   const char *const *roots, size_t nroots, struct nsx_buf *b, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = {0};
-	const char *nearest = NULL;
-	size_t best = SIZE_MAX;
+	const char *nearest = NSX_NEAREST(client, i, ARRAY_LEN(clients), clients[i].client);
 	int rc = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "", clients[i].client);
-		if (nsx_is_nearer(client, strlen(client), clients[i].client, &best))
-			nearest = clients[i].client;
 		if (strcmp(client, clients[i].client) != 0)
 			continue;
 		rc = add_string(b, clients[i].before, program, err);
@@ -152,8 +149,7 @@ int nsx_mcp_config(const char *client, const char *program,
 		nsx_buf_printf(b, "%s\n", clients[i].after);
 	}
 	if (rc > 0)
-		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; %s%s%sthe clients are: %s",
-			      client, nearest ? "did you mean '" : "", nearest ?: "",
-			      nearest ? "'? " : "", names.p);
+		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; %sthe clients are: %s",
+			      client, nsx_meant(nearest).text, names.p);
 	return rc;
 }

@@ -120,10 +120,7 @@ static void put_server(struct nsx_jsonw *w)
 
 static int mcp_protocol_find_version(const char *name)
 {
-	for (int i = 0; name && i < (int)ARRAY_LEN(versions); i++)
-		if (!strcmp(name, versions[i]))
-			return i;
-	return -1;
+	return NSX_FIRST(i, name ? (int)ARRAY_LEN(versions) : 0, !strcmp(name, versions[i]), i, -1);
 }
 
 static int initialise_session(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
@@ -288,10 +285,9 @@ static const struct method *find_method(const struct request *r)
 {
 	int other = r->version == MODERN ? LEGACY_ONLY : MODERN_ONLY;
 
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (!strcmp(r->method, methods[i].name) && methods[i].rules != other)
-			return &methods[i];
-	return NULL;
+	return NSX_FIRST(i, ARRAY_LEN(methods),
+			 !strcmp(r->method, methods[i].name) && methods[i].rules != other,
+			 &methods[i], NULL);
 }
 
 static void fail_version(const struct request *r, const char *asked, struct nsx_buf *out)

@@ -11,21 +11,13 @@ const struct nsx_question nsx_questions[NSX_NQUESTIONS] = {
 
 const struct nsx_question *nsx_question_find(const char *name)
 {
-	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
-		if (!strcmp(nsx_questions[i].name, name))
-			return &nsx_questions[i];
-	return NULL;
+	return NSX_FIRST(i, NSX_NQUESTIONS, !strcmp(nsx_questions[i].name, name),
+			 &nsx_questions[i], NULL);
 }
 
 const char *nsx_question_nearest(const char *name)
 {
-	const char *nearest = NULL;
-	size_t best = SIZE_MAX;
-
-	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
-		if (nsx_is_nearer(name, strlen(name), nsx_questions[i].name, &best))
-			nearest = nsx_questions[i].name;
-	return nearest;
+	return NSX_NEAREST(name, i, NSX_NQUESTIONS, nsx_questions[i].name);
 }
 
 /* Lowers the confidence of an answer to that of its data. */

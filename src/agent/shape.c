@@ -112,11 +112,10 @@ static bool has_last_part(const struct key *k, const char *name)
 
 static const struct closed *word_set_of(const struct key *k)
 {
-	for (unsigned i = 0; i < ARRAY_LEN(closed) && k->type == NSX_T_STR; i++)
-		if (has_last_part(k, closed[i].key) &&
-		    (!closed[i].of || (k->of && !strcmp(k->of, closed[i].of))))
-			return &closed[i];
-	return NULL;
+	return NSX_FIRST(i, k->type == NSX_T_STR ? ARRAY_LEN(closed) : 0,
+			 has_last_part(k, closed[i].key) &&
+			 (!closed[i].of || (k->of && !strcmp(k->of, closed[i].of))),
+			 &closed[i], NULL);
 }
 
 /* Whether a key is a share, rate or mean, which is null if its divisor is 0. Times always exist. */
@@ -667,9 +666,8 @@ int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *e
 		if (nsx_is_nearer(name, strlen(name), known, &best))
 			nearest = known;
 	if (!known)
-		(void)nsx_fail(err, NSX_E_USAGE, "no schema '%s'; %s%s%s'nsys-explain schema-json' "
-			       "lists them", name, nearest ? "did you mean '" : "", nearest ?: "",
-			       nearest ? "'? " : "");
+		(void)nsx_fail(err, NSX_E_USAGE, "no schema '%s'; %s'nsys-explain schema-json' "
+			       "lists them", name, nsx_meant(nearest).text);
 	nsx_arena_free(a);
 	if (!known)
 		return err->rc;

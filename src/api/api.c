@@ -71,10 +71,8 @@ const char *nsx_export_product_version(const struct nsx_export *e)
 
 const char *nsx_export_table(const struct nsx_export *e, const char *name)
 {
-	for (unsigned v = 0; v < NSX_NVIEWS; v++)
-		if (!strcmp(nsx_view_defs[v].name, name))
-			return e->schema.table[v] ? e->schema.table[v]->name : NULL;
-	return NULL;
+	return NSX_FIRST(v, NSX_NVIEWS, !strcmp(nsx_view_defs[v].name, name),
+			 e->schema.table[v] ? e->schema.table[v]->name : NULL, NULL);
 }
 
 const char *nsx_export_lacks(struct nsx_export *e, const char *analysis)

@@ -166,6 +166,18 @@ static inline int64_t nsx_real_key(double x)
 		i < (n);                                                      \
 	})
 
+/* `then`, an expression of the index i, for the first of [0, n) of which `holds` is true;
+ * `otherwise` if it is true of none.
+ */
+#define NSX_FIRST(i, n, holds, then, otherwise)                               \
+	__extension__({                                                       \
+		__typeof__((n) + 0) i = 0;                                    \
+                                                                              \
+		while (i < (n) && !(holds))                                   \
+			i++;                                                  \
+		i < (n) ? (then) : (otherwise);                               \
+	})
+
 /* Loops over runs [i, next) of equal neighbours among n elements. `alike` is an expression that
  * is true if element `next` belongs to the run that begins at i.
  *

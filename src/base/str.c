@@ -1053,3 +1053,12 @@ bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best)
 	*best = d;
 	return true;
 }
+
+struct nsx_meant nsx_meant(const char *nearest)
+{
+	struct nsx_meant ret = {""};
+
+	if (nearest)
+		snprintf(ret.text, sizeof(ret.text), "did you mean '%s'? ", nearest);
+	return ret;
+}

@@ -200,3 +200,20 @@ size_t nsx_edits(const char *a, size_t na, const char *b);
  * SIZE_MAX. Names that differ in more than half of the letters are ignored.
  */
 bool nsx_is_nearer(const char *s, size_t n, const char *name, size_t *best);
+/* The most similar of n names to s; NULL: none is similar. `name` is an expression of the index i.
+ */
+#define NSX_NEAREST(s, i, n, name)                                            \
+	__extension__({                                                       \
+		const char *nearest_ = NULL;                                  \
+		size_t best_ = SIZE_MAX;                                      \
+                                                                              \
+		for (__typeof__((n) + 0) i = 0; i < (n); i++)                 \
+			if (nsx_is_nearer(s, strlen(s), name, &best_))        \
+				nearest_ = name;                              \
+		nearest_;                                                     \
+	})
+/* "did you mean 'NAME'? " for a message: nsx_meant(nearest).text; "" if nearest is NULL. */
+struct nsx_meant {
+	char text[96];
+};
+struct nsx_meant nsx_meant(const char *nearest);

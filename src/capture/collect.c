@@ -184,10 +184,7 @@ static const char *lost_agent(const struct nsx_capture *c)
 		"Unable to connect to the agent",
 	};
 
-	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
-		if (nsys_printed(c, words[i]))
-			return words[i];
-	return NULL;
+	return NSX_FIRST(i, ARRAY_LEN(words), nsys_printed(c, words[i]), words[i], NULL);
 }
 
 /* The reason to record once more: nsys itself failed, the user did not stop it, and the disk is not
@@ -198,10 +195,8 @@ static const char *fault_of_nsys(const struct nsx_capture *c)
 	if (c->is_again || c->ended == NSX_ENDED_SIGNAL ||
 	    c->ended == NSX_ENDED_HUNG || nsys_printed(c, "No space left on device"))
 		return NULL;
-	for (size_t i = 0; i < c->nproducts; i++)
-		if (!c->products[i].rep_bytes)
-			return "nsys left an empty report";
-	return !c->nproducts && lost_agent(c) ? "nsys lost its agent" : NULL;
+	return NSX_FIRST(i, c->nproducts, !c->products[i].rep_bytes, "nsys left an empty report",
+			 !c->nproducts && lost_agent(c) ? "nsys lost its agent" : NULL);
 }
 
 static int record_again(struct nsx_capture *c, const char *why, struct nsx_err *err)

@@ -147,10 +147,7 @@ struct builder {
 /* The bit of a preset; name NULL: basic. 0: there is no such preset. */
 static unsigned preset_bit(const char *name)
 {
-	for (unsigned i = 0; i < NSX_NPRESETS; i++)
-		if (!name || !strcmp(name, nsx_presets[i].name))
-			return 1u << i;
-	return 0;
+	return NSX_FIRST(i, NSX_NPRESETS, !name || !strcmp(name, nsx_presets[i].name), 1u << i, 0);
 }
 
 int nsx_want_check(const char *preset, const struct nsx_args *extra, struct nsx_err *err)

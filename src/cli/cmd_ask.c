@@ -95,10 +95,8 @@ static void cmd_ask_print_text(const struct nsx_answer *a, const struct args *ar
  */
 static const struct nsx_table *first_table(const struct nsx_section *s)
 {
-	for (size_t i = 0; !s->ntables && i < s->nblocks; i++)
-		if (s->blocks[i].kind == NSX_B_TABLE)
-			return s->blocks[i].table;
-	return s->ntables ? s->tables[0] : NULL;
+	return NSX_FIRST(i, !s->ntables ? s->nblocks : 0, s->blocks[i].kind == NSX_B_TABLE,
+			 s->blocks[i].table, s->ntables ? s->tables[0] : NULL);
 }
 
 static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_err *err)

@@ -265,16 +265,13 @@ static const struct {
 
 static int cmd_completion_run(void *args NSX_UNUSED, int n, char **words, struct nsx_err *err)
 {
-	const char *nearest = NULL;
-	size_t best = SIZE_MAX;
+	const char *nearest = n != 1 ? NULL :
+		NSX_NEAREST(words[0], i, ARRAY_LEN(shells), shells[i].shell);
 
 	for (size_t i = 0; i < ARRAY_LEN(shells) && n == 1; i++)
 		if (!strcmp(words[0], shells[i].shell)) {
 			shells[i].print();
 			return 0;
-		} else if (nsx_is_nearer(words[0], strlen(words[0]), shells[i].shell,
-					 &best)) {
-			nearest = shells[i].shell;
 		}
 	return nearest ? nsx_fail(err, NSX_E_USAGE, "no completion for '%s'; did you mean '%s'?",
 				  words[0], nearest) :

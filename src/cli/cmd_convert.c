@@ -98,9 +98,8 @@ static int parse_activity(const char *name, size_t n, unsigned *ret, struct nsx_
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++)
 		if (nsx_is_nearer(name, n, nsx_activity_names[a], &best))
 			nearest = nsx_activity_names[a];
-	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; %s%s%s'nsys-explain help convert' "
-			"lists them", (int)NSX_MIN(n, 64), name, nearest ? "did you mean '" : "",
-			nearest ?: "", nearest ? "'? " : "");
+	return nsx_fail(err, NSX_E_USAGE, "no activity '%.*s'; %s'nsys-explain help convert' "
+			"lists them", (int)NSX_MIN(n, 64), name, nsx_meant(nearest).text);
 }
 
 static int parse_activities(const char *list, bool is_pftrace, unsigned *ret, struct nsx_err *err)

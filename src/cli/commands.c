@@ -15,21 +15,13 @@ const unsigned nsx_ncommands = ARRAY_LEN(nsx_commands);
 
 const struct nsx_cmd *nsx_cmd_find(const char *name)
 {
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		if (!strcmp(nsx_commands[i]->name, name))
-			return nsx_commands[i];
-	return NULL;
+	return NSX_FIRST(i, nsx_ncommands, !strcmp(nsx_commands[i]->name, name),
+			 nsx_commands[i], NULL);
 }
 
-const struct nsx_cmd *nsx_cmd_nearest(const char *name)
+const char *nsx_cmd_nearest(const char *name)
 {
-	const struct nsx_cmd *nearest = NULL;
-	size_t best = SIZE_MAX;
-
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		if (nsx_is_nearer(name, strlen(name), nsx_commands[i]->name, &best))
-			nearest = nsx_commands[i];
-	return nearest;
+	return NSX_NEAREST(name, i, nsx_ncommands, nsx_commands[i]->name);
 }
 
 void nsx_overview(FILE *out)

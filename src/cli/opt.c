@@ -23,10 +23,7 @@ static bool takes_arg(const struct nsx_opt *o)
 
 static const struct nsx_opt *find_option_by_letter(const struct nsx_cmd *cmd, char letter)
 {
-	for (unsigned i = 0; i < cmd->nopts; i++)
-		if (cmd->opts[i].letter == letter)
-			return &cmd->opts[i];
-	return NULL;
+	return NSX_FIRST(i, cmd->nopts, cmd->opts[i].letter == letter, &cmd->opts[i], NULL);
 }
 
 static bool is_option_name(const char *known, const char *s, size_t n)
@@ -36,11 +33,8 @@ static bool is_option_name(const char *known, const char *s, size_t n)
 
 static const struct nsx_opt *find_option_by_name(const struct nsx_cmd *cmd, const char *s, size_t n)
 {
-	for (unsigned i = 0; i < cmd->nopts; i++)
-		if (is_option_name(cmd->opts[i].name, s, n) || is_option_name(cmd->opts[i].alias,
-									      s, n))
-			return &cmd->opts[i];
-	return NULL;
+	return NSX_FIRST(i, cmd->nopts, is_option_name(cmd->opts[i].name, s, n) ||
+			 is_option_name(cmd->opts[i].alias, s, n), &cmd->opts[i], NULL);
 }
 
 static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n, struct nsx_err *err)

@@ -88,8 +88,7 @@ int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv);
 extern const struct nsx_cmd *const nsx_commands[];
 extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
-/* The command with the most similar name; NULL: none is similar. */
-const struct nsx_cmd *nsx_cmd_nearest(const char *name);
+const char *nsx_cmd_nearest(const char *name); /* the most similar name; NULL: none is similar */
 void nsx_overview(FILE *out);
 void nsx_manual(FILE *out); /* roff, man(7) */
 

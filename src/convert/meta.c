@@ -130,10 +130,8 @@ static int meta_cmp_words(const void *a, const void *b, void *ctx)
 	const uint64_t *x = by->keys[*(const uint32_t *)a].w;
 	const uint64_t *y = by->keys[*(const uint32_t *)b].w;
 
-	for (unsigned i = 0; i < by->n; i++)
-		if (x[by->order[i]] != y[by->order[i]])
-			return x[by->order[i]] < y[by->order[i]] ? -1 : 1;
-	return 0;
+	return NSX_FIRST(i, by->n, x[by->order[i]] != y[by->order[i]],
+			 x[by->order[i]] < y[by->order[i]] ? -1 : 1, 0);
 }
 
 static uint32_t *sort_track_indices(struct meta *m, size_t n, struct by_words by,

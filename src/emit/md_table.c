@@ -51,10 +51,7 @@ static enum holds column_content(const struct nsx_col *col)
 		return EXACT;
 	if (strstr(key, "pct"))
 		return PERCENT;
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (nsx_ends_with(key, ends[i].end))
-			return ends[i].holds;
-	return PLAIN;
+	return NSX_FIRST(i, ARRAY_LEN(ends), nsx_ends_with(key, ends[i].end), ends[i].holds, PLAIN);
 }
 
 /* Whether a word is a unit. Units are left out of headings, because cells show them. */
@@ -133,10 +130,7 @@ static const char *md_table_say_number(struct nsx_arena *a, const struct nsx_col
 static const char *words_for_name(const char *name, const char *const *names,
 				  const char *const *words, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(name, names[i]))
-			return words[i];
-	return name;
+	return NSX_FIRST(i, n, !strcmp(name, names[i]), words[i], name);
 }
 
 static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,

@@ -23,10 +23,7 @@ enum { /* index of each pass */
 
 const struct nsx_pass *nsx_pass_find(const char *id)
 {
-	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (!strcmp(nsx_passes[i]->id, id))
-			return nsx_passes[i];
-	return NULL;
+	return NSX_FIRST(i, nsx_npasses, !strcmp(nsx_passes[i]->id, id), nsx_passes[i], NULL);
 }
 
 const char *nsx_pass_nearest(const char *id)

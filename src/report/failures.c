@@ -15,10 +15,7 @@ static const struct meaning {
 
 static const struct meaning *failures_meaning_of(int64_t code)
 {
-	for (size_t i = 0; i < ARRAY_LEN(meanings); i++)
-		if (meanings[i].code == code)
-			return &meanings[i];
-	return NULL;
+	return NSX_FIRST(i, ARRAY_LEN(meanings), meanings[i].code == code, &meanings[i], NULL);
 }
 
 const struct nsx_failure *nsx_fatal_failure(const struct nsx_trace *t)

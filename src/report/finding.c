@@ -74,10 +74,7 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 
 const struct nsx_finding *nsx_find_finding(const struct nsx_findings *l, enum nsx_finding_id id)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].id == id)
-			return &l->v[i];
-	return NULL;
+	return NSX_FIRST(i, l->n, l->v[i].id == id, &l->v[i], NULL);
 }
 
 void nsx_add_evidence(struct nsx_finding *f, const char *line)

@@ -84,10 +84,8 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 
 const struct nsx_section *nsx_report_section(const struct nsx_report *r, const char *pass_id)
 {
-	for (size_t i = 0; i < r->nsections; i++)
-		if (!strcmp(r->sections[i].pass->id, pass_id))
-			return &r->sections[i];
-	return NULL;
+	return NSX_FIRST(i, r->nsections, !strcmp(r->sections[i].pass->id, pass_id),
+			 &r->sections[i], NULL);
 }
 
 const struct nsx_table *nsx_report_table(const struct nsx_report *r, const char *csv, size_t n)
@@ -113,18 +111,15 @@ const struct nsx_section *nsx_section_of(const struct nsx_report *r, const struc
 
 const struct nsx_table *nsx_section_table(const struct nsx_section *s, const char *key)
 {
-	for (size_t i = 0; s && i < s->ntables; i++)
-		if (s->tables[i]->layout->key && !strcmp(s->tables[i]->layout->key, key))
-			return s->tables[i];
-	return NULL;
+	return NSX_FIRST(i, s ? s->ntables : 0,
+			 s->tables[i]->layout->key && !strcmp(s->tables[i]->layout->key, key),
+			 s->tables[i], NULL);
 }
 
 const struct nsx_cell *nsx_section_value(const struct nsx_section *s, const char *key)
 {
-	for (size_t i = 0; s && i < s->nvalues; i++)
-		if (!strcmp(s->values[i].key, key))
-			return &s->values[i].cell;
-	return NULL;
+	return NSX_FIRST(i, s ? s->nvalues : 0, !strcmp(s->values[i].key, key),
+			 &s->values[i].cell, NULL);
 }
 
 /* Cells that findings cite -------------------------------------------------------- */

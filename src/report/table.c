@@ -128,10 +128,7 @@ int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err)
 
 int nsx_table_col(const struct nsx_table *t, const char *key)
 {
-	for (unsigned i = 0; i < t->layout->ncols; i++)
-		if (!strcmp(t->layout->cols[i].key, key))
-			return (int)i;
-	return -1;
+	return NSX_FIRST(i, t->layout->ncols, !strcmp(t->layout->cols[i].key, key), (int)i, -1);
 }
 
 unsigned nsx_table_need(const struct nsx_table *t, const char *key)

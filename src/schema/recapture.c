@@ -137,21 +137,14 @@ const struct nsx_preset nsx_presets[NSX_NPRESETS] = {
 
 int nsx_refuse_preset(const char *name, struct nsx_err *err)
 {
-	const char *nearest = NULL;
-	struct nsx_buf all = {0};
-	size_t best = SIZE_MAX;
+	const char *nearest = NSX_NEAREST(name, i, NSX_NPRESETS, nsx_presets[i].name);
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf all = {0};
 
-	for (unsigned i = 0; i < NSX_NPRESETS; i++) {
-		if (nsx_is_nearer(name, strlen(name), nsx_presets[i].name, &best))
-			nearest = nsx_presets[i].name;
+	for (unsigned i = 0; i < NSX_NPRESETS; i++)
 		nsx_buf_printf(&all, "%s%s", !i ? "" : i + 1 < NSX_NPRESETS ? ", " : " and ",
 			       nsx_presets[i].name);
-	}
-	(void)nsx_fail(err, NSX_E_USAGE, "there is no preset '%.80s'; %s%s%sthere are %s", name,
-		       nearest ? "did you mean '" : "", nearest ? nearest : "",
-		       nearest ? "'? " : "", all.p);
-	nsx_buf_done(&all);
-	return err->rc;
+	return nsx_fail(err, NSX_E_USAGE, "there is no preset '%.80s'; %sthere are %s", name,
+			nsx_meant(nearest).text, all.p);
 }
 
 const char *nsx_recapture_preset(unsigned what, bool links)

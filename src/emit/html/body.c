@@ -126,10 +126,9 @@ static void body_add_table(struct body *x, const struct nsx_table *t,
 static const struct nsx_block *block_of_table(const struct nsx_section *s,
 					      const struct nsx_table *t)
 {
-	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
-		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
-			return &s->blocks[i];
-	return NULL;
+	return NSX_FIRST(i, !s->pass->is_verdict ? s->nblocks : 0,
+			 s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t,
+			 &s->blocks[i], NULL);
 }
 
 unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)

@@ -35,10 +35,8 @@ static size_t entity_length(const char *s)
 {
 	static const char *const ours[] = {"&lt;", "&gt;", "&amp;"};
 
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		if (!strncmp(s, ours[i], strlen(ours[i])))
-			return strlen(ours[i]);
-	return 0;
+	return NSX_FIRST(i, ARRAY_LEN(ours), !strncmp(s, ours[i], strlen(ours[i])),
+			 strlen(ours[i]), 0);
 }
 
 /* Whether s begins with an escape: a backslash before one of the characters of `which`. */

@@ -361,10 +361,9 @@ static int64_t gpu_to_show(const struct nsx_run *run)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (m->v[i].device != NSX_NONE && m->v[i].device == run->facts->limiting)
-			return m->v[i].gpu;
-	return m->v[0].gpu;
+	return NSX_FIRST(i, m->n,
+			 m->v[i].device != NSX_NONE && m->v[i].device == run->facts->limiting,
+			 m->v[i].gpu, m->v[0].gpu);
 }
 
 static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,

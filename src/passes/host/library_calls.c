@@ -181,10 +181,8 @@ static void library_calls_say(struct nsx_section *out, const struct nsx_table *r
 
 static const char *lacks_library_calls(const struct nsx_schema *s, struct nsx_arena *a NSX_UNUSED)
 {
-	for (unsigned v = 0; v < NSX_NVIEWS; v++)
-		if (nsx_library_of[v] && nsx_has_view(s, v))
-			return NULL;
-	return "calls of MPI, cuBLAS, cuDNN, OpenACC, OpenMP or UCX";
+	return NSX_FIRST(v, NSX_NVIEWS, nsx_library_of[v] && nsx_has_view(s, v), NULL,
+			 "calls of MPI, cuBLAS, cuDNN, OpenACC, OpenMP or UCX");
 }
 
 static int library_calls_run(const struct nsx_run *run, struct nsx_section *out,
