@@ -1,5 +1,6 @@
 /* ask_time.c - questions about an instant, a window or an iteration. */
 #include "agent/ask.h"
+#include "passes/gpu/gaps.h"
 #include "report/words.h"
 
 enum { MAX_THREADS = 16 }; /* greatest number of launching threads that an answer names */
@@ -309,39 +310,11 @@ static const char *python_function_in_gap(const struct nsx_trace *t, const struc
 	return most ? nsx_text(t, most->text) : NULL;
 }
 
-struct found_gap {
-	struct nsx_gap gap;
-	uint32_t device;
-};
-
-static int cmp_gaps(const void *a, const void *b)
-{
-	const struct found_gap *x = a, *y = b;
-	int64_t n = x->gap.end_ns - x->gap.start_ns;
-	int64_t m = y->gap.end_ns - y->gap.start_ns;
-
-	return NSX_CMP(m, n) ?: NSX_CMP(x->gap.start_ns, y->gap.start_ns) ?:
-	       NSX_CMP(x->device, y->device);
-}
-
-static struct nsx_idle_piece longest_piece(const struct nsx_gap *gap)
-{
-	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
-
-	for (size_t i = gap->at; i < gap->at + gap->npieces; i++) {
-		struct nsx_idle_piece p = nsx_idle_at(gap->idle, i);
-
-		if (p.end_ns - p.start_ns > best.end_ns - best.start_ns)
-			best = p;
-	}
-	return best;
-}
-
 static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
-			     const struct found_gap *g)
+			     const struct nsx_long_gap *g)
 {
 	struct nsx_window w = {g->gap.start_ns, g->gap.end_ns};
-	struct nsx_idle_piece p = longest_piece(&g->gap);
+	struct nsx_idle_piece p = nsx_longest_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_GPU] = nsx_string(gpu_name(a, g->device));
@@ -354,44 +327,14 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
-/* Moves v[i] down, so that v[0 .. n) is a heap with the shortest gap on top. */
-static void sift(struct found_gap *v, size_t n, size_t i)
+/* Finds the `limit` longest gaps of the window, longest first. *ret_all: the number of all. ret has
+ * room for twice as many, so that one sort puts many of them in their place.
+ */
+static size_t longest_gaps(struct nsx_answer *a, struct nsx_long_gap *ret, size_t *ret_all)
 {
-	for (size_t k; (k = 2 * i + 1) < n; i = k) {
-		struct found_gap low;
-
-		k += k + 1 < n && cmp_gaps(&v[k + 1], &v[k]) > 0;
-		if (cmp_gaps(&v[k], &v[i]) <= 0)
-			return;
-		low = v[i];
-		v[i] = v[k];
-		v[k] = low;
-	}
-}
-
-struct longest { /* the longest gaps, up to `limit`; a heap once it is full  */
-	struct found_gap *v;
-	size_t n, limit;
-};
-
-static void keep_if_long(struct longest *l, const struct found_gap *g)
-{
-	if (l->n < l->limit) {
-		l->v[l->n++] = *g;
-		for (size_t i = l->n / 2; l->n == l->limit && i--;)
-			sift(l->v, l->n, i);
-	} else if (cmp_gaps(g, &l->v[0]) < 0) {
-		l->v[0] = *g;
-		sift(l->v, l->n, 0);
-	}
-}
-
-/* Finds the `limit` longest gaps of the window, longest first. *ret_all: the number of all. */
-static struct longest longest_gaps(struct nsx_answer *a, size_t *ret_all)
-{
-	struct longest ret = {nsx_arena_get(a->out->arena, a->limit * sizeof(*ret.v)), 0, a->limit};
 	const struct nsx_window *w = &a->window;
-	struct found_gap g;
+	struct nsx_long_gap g;
+	size_t n = 0;
 
 	for (g.device = 0; g.device < a->r->trace->ndevices; g.device++) {
 		const struct nsx_idle *idle = &a->r->facts->idle[g.device];
@@ -400,38 +343,43 @@ static struct longest longest_gaps(struct nsx_answer *a, size_t *ret_all)
 		while (nsx_next_gap(idle, &i, &g.gap) && g.gap.start_ns < w->end_ns)
 			if (overlap_of_window(w, g.gap.start_ns, g.gap.end_ns)) {
 				++*ret_all;
-				keep_if_long(&ret, &g);
+				ret[n++] = g;
+				if (n < 2 * a->limit)
+					continue;
+				nsx_sort_gaps(ret, n);
+				n = a->limit;
 			}
 	}
-	nsx_sort(ret.v, ret.n, sizeof(*ret.v), cmp_gaps);
-	return ret;
+	nsx_sort_gaps(ret, n);
+	return NSX_MIN(n, a->limit);
 }
 
 int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 {
+	struct nsx_long_gap *v;
 	struct nsx_table *table;
-	struct longest l;
-	size_t all = 0;
+	size_t n, all = 0;
 
 	if (a->argument && nsx_answer_window(a, &a->window, err))
 		return err->rc;
 	if (!has_gpu_work(a))
 		return nsx_cannot(a->out, "the trace has no GPU work");
-	l = longest_gaps(a, &all);
+	v = nsx_arena_get(a->out->arena, 2 * a->limit * sizeof(*v));
+	n = longest_gaps(a, v, &all);
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
-	for (size_t i = 0; i < l.n; i++)
-		ask_time_add_gap(a, table, &l.v[i]);
+	for (size_t i = 0; i < n; i++)
+		ask_time_add_gap(a, table, &v[i]);
 	if (a->r->trace->npython)
 		nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
 			     GAP_CAUSE, GAP_DETAIL, GAP_PYTHON, GAP_NEXT);
 	else
 		nsx_md_table(a->out, table, a->limit, GAP_GPU, GAP_WINDOW, GAP_NS,
 			     GAP_CAUSE, GAP_DETAIL, GAP_NEXT);
-	if (all > l.n)
-		nsx_md_bullet(a->out, "the longest %zu of %zu gaps are listed", l.n, all);
-	if (l.n)
-		nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, l.v[0].gap.start_ns),
+	if (all > n)
+		nsx_md_bullet(a->out, "the longest %zu of %zu gaps are listed", n, all);
+	if (n)
+		nsx_answer_next(a, NSX_Q_why, nsx_answer_exactly(a, v[0].gap.start_ns),
 				"the events of the longest gap");
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* gpu_idle.c - when and why each GPU was idle, from the causes that facts/idle.c found. */
+#include "passes/gpu/gaps.h"
 #include "passes/pass.h"
 
 #define DEVICE_COLUMNS(X)                                                                          \
@@ -77,13 +78,13 @@ static void gpu_idle_add_device(const struct nsx_run *run, uint32_t d, int64_t e
 
 enum { TOP_GAPS = 50 };
 
-struct long_gap {
-	struct nsx_gap gap;
-	uint32_t device;
-};
-
-NSX_ORDER_IN(cmp_long_gaps, struct long_gap, void, DOWN(x->gap.end_ns - x->gap.start_ns),
+NSX_ORDER_IN(cmp_long_gaps, struct nsx_long_gap, void, DOWN(x->gap.end_ns - x->gap.start_ns),
 	     UP(x->gap.start_ns), UP(x->device));
+
+void nsx_sort_gaps(struct nsx_long_gap *v, size_t n)
+{
+	nsx_sort_r(v, n, sizeof(*v), cmp_long_gaps, NULL);
+}
 
 static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 {
@@ -95,8 +96,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
 }
 
-/* The cause and detail of the largest part of a gap. */
-static struct nsx_idle_piece largest_cause_in_gap(const struct nsx_gap *gap)
+struct nsx_idle_piece nsx_longest_piece(const struct nsx_gap *gap)
 {
 	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
@@ -109,11 +109,11 @@ static struct nsx_idle_piece largest_cause_in_gap(const struct nsx_gap *gap)
 	return best;
 }
 
-static void gpu_idle_add_gap(const struct nsx_run *run, const struct long_gap *g,
+static void gpu_idle_add_gap(const struct nsx_run *run, const struct nsx_long_gap *g,
 			     struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_idle_piece p = largest_cause_in_gap(&g->gap);
+	struct nsx_idle_piece p = nsx_longest_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
@@ -148,11 +148,11 @@ static void fill_gaps(const struct nsx_run *run, struct nsx_table *devices,
 		      struct nsx_table *table, struct nsx_table *lengths)
 {
 	const struct nsx_trace *t = run->trace;
-	struct long_gap top[TOP_GAPS];
+	struct nsx_long_gap top[TOP_GAPS];
 	size_t n = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
-		struct long_gap g = {.device = d};
+		struct nsx_long_gap g = {.device = d};
 		int64_t sum[3][2] = {{0}}, edge_ns = 0;
 
 		for (size_t at = 0; nsx_next_gap(&run->facts->idle[d], &at, &g.gap);) {
