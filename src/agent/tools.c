@@ -461,17 +461,13 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w, struct nsx_err *err)
 {
-	struct call c = {.box = t, .tool = tool, .in = arguments,
-			 .budget = t->budget, .arena = nsx_arena_new(),
-			 .code = NSX_NTOOL_CODES};
-	int rc = tools_read_args(&c, err);
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
+	struct call c = {.box = t, .tool = tool, .in = arguments, .budget = t->budget,
+			 .arena = arena, .code = NSX_NTOOL_CODES};
+	int rc = tools_read_args(&c, err) ?: write_reply(&c, w, err);
 
-	if (!rc)
-		rc = write_reply(&c, w, err);
-	if (rc && rc != NSX_E_STOP) {
-		tools_refuse(&c, err, w);
-		rc = 0;
-	}
-	nsx_arena_free(c.arena);
-	return rc;
+	if (!rc || rc == NSX_E_STOP)
+		return rc;
+	tools_refuse(&c, err, w);
+	return 0;
 }

@@ -101,13 +101,12 @@ static int api_check_ids(const char *list, struct nsx_err *err)
 /* Checks and counts the specs. */
 static int api_check_what_ifs(const char *const *specs, size_t *ret_n, struct nsx_err *err)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spec s;
 	int rc = 0;
 
 	for (*ret_n = 0; !rc && specs && specs[*ret_n]; ++*ret_n)
 		rc = nsx_spec_parse(specs[*ret_n], scratch, &s, err);
-	nsx_arena_free(scratch);
 	return rc;
 }
 

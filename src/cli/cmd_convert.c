@@ -290,17 +290,14 @@ static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *
 static int cmd_convert_convert(const struct args *a, const struct nsx_convert_job *job,
 			       struct nsx_arena *arena, struct nsx_err *err)
 {
-	struct nsx_converted done;
-	int rc = nsx_convert_run(job, &done, err);
+	NSX_AT_EXIT(nsx_converted_done) struct nsx_converted done;
 
-	if (!rc)
-		cmd_convert_say(a, job, &done, arena);
-	if (!rc && done.warnings.n) {
+	if (nsx_convert_run(job, &done, err))
+		return err->rc;
+	cmd_convert_say(a, job, &done, arena);
+	if (done.warnings.n)
 		fprintf(stderr, "nsys-explain: %s", done.warnings.p);
-		rc = 1;
-	}
-	nsx_converted_done(&done);
-	return rc;
+	return done.warnings.n > 0;
 }
 
 /* Converts the traces. Reports that need it are exported temporarily. */
@@ -331,10 +328,9 @@ static int export_only(const struct args *a, const struct nsx_convert_job *job, 
 	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
 					  .keep = job->to,
 					  .replace = true};
-	struct nsx_exported e = {.path = NULL};
+	NSX_AT_EXIT(nsx_exported_done) struct nsx_exported e = {.path = NULL};
 	int rc = nsx_exported_open(job->traces[0], &x, &e, err);
 
-	nsx_exported_done(&e);
 	if (!rc && !a->quiet)
 		printf("Wrote export to: %s\n", job->to);
 	return rc;
@@ -358,15 +354,13 @@ static int cmd_convert_run(void *args, int n, char **operands, struct nsx_err *e
 	struct nsx_convert_job job = {
 		.traces = n ? (const char *const *)operands : &a->input,
 		.n = (size_t)NSX_MAX(n, 1)};
-	struct nsx_arena *arena;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	int rc;
 
 	if (n ? a->input != NULL : !a->input)
 		return nsx_fail(err, NSX_E_USAGE, "give the trace: nsys-explain "
 				"convert TRACE -o OUT.pftrace");
-	arena = nsx_arena_new();
 	rc = cmd_convert_take_steps(a, &job, arena, err);
-	nsx_arena_free(arena);
 	return rc > 0 ? 4 : rc; /* 4: converted, but the trace was damaged */
 }
 

@@ -87,12 +87,12 @@ static int cmd_doctor_run(void *args, int n, char **operands NSX_UNUSED, struct 
 {
 	const struct args *a = args;
 	const char *root = getenv("NSX_DOCTOR_ROOT"); /* for tests */
-	struct nsx_doctor d = { .root = root ? root : "" };
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
+	struct nsx_doctor d = { .root = root ? root : "", .arena = arena };
 	int code = 0;
 
 	if (n)
 		return nsx_fail(err, NSX_E_USAGE, "doctor takes no arguments");
-	d.arena = nsx_arena_new();
 	for (unsigned i = 0; nsx_doctor_checks[i]; i++)
 		nsx_doctor_checks[i](&d);
 	for (size_t i = 0; i < d.n; i++)
@@ -103,7 +103,6 @@ static int cmd_doctor_run(void *args, int n, char **operands NSX_UNUSED, struct 
 	else if (print_json(&d, err))
 		code = err->rc;
 	free(d.lines);
-	nsx_arena_free(d.arena);
 	return code;
 }
 

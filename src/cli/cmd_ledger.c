@@ -19,16 +19,12 @@ static int cmd_ledger_print(const char *const *paths, size_t n, struct nsx_arena
 
 static int cmd_ledger_run(void *args NSX_UNUSED, int n, char **operands, struct nsx_err *err)
 {
-	struct nsx_arena *a;
-	int rc;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	if (!n)
 		return nsx_fail(err, NSX_E_USAGE, "give the ledgers to sum up: nsys-explain "
 				"ledger FILE...");
-	a = nsx_arena_new();
-	rc = cmd_ledger_print((const char *const *)operands, (size_t)n, a, err);
-	nsx_arena_free(a);
-	return rc;
+	return cmd_ledger_print((const char *const *)operands, (size_t)n, a, err);
 }
 
 const struct nsx_cmd nsx_cmd_ledger = {

@@ -5,11 +5,10 @@ static int cmd_passes_run(void *args NSX_UNUSED, int n, char **operands NSX_UNUS
 			  struct nsx_err *err)
 {
 	static const struct nsx_schema nothing;
-	struct nsx_arena *a;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 
 	if (n)
 		return nsx_fail(err, NSX_E_USAGE, "'nsys-explain passes' takes no argument");
-	a = nsx_arena_new();
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
 		const char *needs = nsx_pass_lacks(p, &nothing, a);
@@ -20,7 +19,6 @@ static int cmd_passes_run(void *args NSX_UNUSED, int n, char **operands NSX_UNUS
 		if (needs)
 			printf("    needs: %s\n", needs);
 	}
-	nsx_arena_free(a);
 	return 0;
 }
 

@@ -285,18 +285,16 @@ void nsx_print_tables(const struct nsx_schema *s)
 
 static int cmd_schema_describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
 {
-	struct nsx_section out = {.arena = nsx_arena_new()};
-	int rc;
+	NSX_AT_EXIT(nsx_section_done) struct nsx_section out = {.arena = nsx_arena_new()};
 
 	if (json)
 		nsx_describe_schema(s, &out);
-	rc = fill_answers(s, &out, err);
-	if (!rc && json)
-		rc = nsx_emit_json_section(&out, stdout, err);
-	else if (!rc)
-		print_section(s, &out);
-	nsx_section_done(&out);
-	return rc;
+	if (fill_answers(s, &out, err))
+		return err->rc;
+	if (json)
+		return nsx_emit_json_section(&out, stdout, err);
+	print_section(s, &out);
+	return 0;
 }
 
 static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *err)

@@ -15,17 +15,15 @@ static int print_schema(const char *name, struct nsx_err *err)
 static int cmd_schema_json_run(void *args NSX_UNUSED, int n, char **operands,
 			       struct nsx_err *err)
 {
-	struct nsx_arena *a;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *name;
 
 	if (n > 1)
 		return nsx_fail(err, NSX_E_USAGE, "schema-json takes one name, not %d", n);
 	if (n)
 		return print_schema(operands[0], err);
-	a = nsx_arena_new();
 	for (unsigned i = 0; (name = nsx_shape_name(i, a)); i++)
 		puts(name);
-	nsx_arena_free(a);
 	return 0;
 }
 

@@ -81,7 +81,7 @@ int nsx_export(const char *input, const char *to, struct nsx_err *err)
 int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 		      struct nsx_exported *ret, struct nsx_err *err)
 {
-	struct nsx_arena *arena;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_buf b = {0};
 	int rc;
 
@@ -107,9 +107,7 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 		return err->rc;
 	nsx_buf_printf(&b, "%s/export.sqlite", ret->dir);
 	ret->path = b.p;
-	arena = nsx_arena_new();
 	rc = nsx_export_report(input, o->nsys, ret->path, arena, err);
-	nsx_arena_free(arena);
 	if (rc || !o->keep)
 		return rc;
 	rc = nsx_file_move(ret->path, o->keep, err);

@@ -56,14 +56,12 @@ static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d, str
 static int scan_nearly_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 			      struct nsx_err *err)
 {
-	struct nsx_order o = {.fn = d->row, .ctx = c, .ncolumns = d->nfields,
-			      .ends = d->ends};
-	int rc = nsx_order_open(&o, err) ?:
-		 nsx_view_scan(c->schema, d->view, d->fields, d->nfields, 1, nsx_order_row, &o, 0,
-			       err) ?: nsx_order_flush(&o, err);
+	NSX_AT_EXIT(nsx_order_done)
+	struct nsx_order o = {.fn = d->row, .ctx = c, .ncolumns = d->nfields, .ends = d->ends};
 
-	nsx_order_done(&o);
-	return rc;
+	return nsx_order_open(&o, err) ?:
+	       nsx_view_scan(c->schema, d->view, d->fields, d->nfields, 1, nsx_order_row, &o, 0,
+			     err) ?: nsx_order_flush(&o, err);
 }
 
 static int convert_read_row(void *ctx, int64_t rid, const struct nsx_val *v, struct nsx_err *err)

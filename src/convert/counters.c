@@ -98,14 +98,13 @@ static int put_memory_counter(struct nsx_conv *c, struct nsx_arena *a,
 int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
-	struct nsx_memory m = {.events = NULL};
+	NSX_AT_EXIT(nsx_memory_done) struct nsx_memory m = {.events = NULL};
 	int rc = nsx_memory_read(c->schema, &m, err);
 
 	for (size_t i = 0, end; !rc && i < m.nsteps; i = end) {
 		end = nsx_mem_group_end(&m, i);
 		rc = put_memory_counter(c, a, &m.steps[i], end - i, err);
 	}
-	nsx_memory_done(&m);
 	return rc;
 }
 

@@ -3,22 +3,23 @@
 #include <stdio.h>
 #include "convert/convert.h"
 #include "facts/metrics/metrics.h"
+#include "passes/pass.h"
 #include "schema/viewscan.h"
 
 enum { AT, TYPE, METRIC, VALUE };
 static const enum nsx_field fields[] = {
 	NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 struct metrics {
-	struct nsx_conv *c;
-	struct nsx_arena *arena;
 	struct nsx_groups keys; /* {source, counter} */
-	struct nsx_near near;
 	struct counter {
 		const char *name; /* name, prepared for the writer */
 		uint64_t event;	  /* number of the last event that contained the counter */
 		int64_t last_ns;  /* time of the source's last sample; used by the survey */
 		int64_t most;	  /* see nsx_metric_most */
 	} *counters; /* one for each key */
+	struct nsx_near near;
+	struct nsx_conv *c;
+	struct nsx_arena *arena;
 	uint64_t nevents;
 	int64_t at_ns, type; /* time and type of the open, or last surveyed, sample */
 	bool is_open;
@@ -171,17 +172,12 @@ static int metrics_write_all(struct metrics *m, struct nsx_err *err)
 
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 {
-	struct metrics m = {.c = c};
-	int rc;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
+	NSX_AT_EXIT(nsx_sums_done) struct metrics m = {.c = c, .arena = arena};
 
 	if (!nsx_has_view(c->schema, NSX_VIEW_gpu_metric))
 		return 0;
-	m.arena = nsx_arena_new();
-	rc = c->writing ? metrics_write_all(&m, err) :
+	return c->writing ? metrics_write_all(&m, err) :
 			  nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields, TYPE + 1, 1,
 					survey_sample, &m, 0, err);
-	nsx_groups_done(&m.keys);
-	free(m.counters);
-	nsx_arena_free(m.arena);
-	return rc;
 }

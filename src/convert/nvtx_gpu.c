@@ -65,12 +65,11 @@ static int nvtx_gpu_project(struct nsx_conv *c, const struct nsx_facts *f, struc
 
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 {
-	struct nsx_facts f = {.arena = nsx_arena_new()};
-	/* The survey loads the trace, and writing uses it again. */
-	int rc = c->trace ? 0 : nsx_convert_load(c, NULL, &c->trace, err);
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
+	struct nsx_facts f = {.arena = arena};
 
-	rc = rc ?: nsx_facts_nvtx(&f, c->trace, c->opts->threads, err) ?:
-	     nvtx_gpu_project(c, &f, err);
-	nsx_arena_free(f.arena);
-	return rc;
+	/* The survey loads the trace, and writing uses it again. */
+	return (c->trace ? 0 : nsx_convert_load(c, NULL, &c->trace, err)) ?:
+	       nsx_facts_nvtx(&f, c->trace, c->opts->threads, err) ?:
+	       nvtx_gpu_project(c, &f, err);
 }

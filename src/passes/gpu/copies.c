@@ -373,26 +373,22 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct copy_groups g = {0};
+	NSX_AT_EXIT(copies_done) struct copy_groups g = {0};
 	struct nsx_table **tables = nsx_add_tables(out);
-	int rc;
 
 	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
 		return nsx_cannot(out, "the trace has no GPU work, so no copies: no rows "
 				       "of CUPTI_ACTIVITY_KIND_MEMCPY");
-	rc = read_labels(run, &g, out, err) ?: copies_measure(run, &g, err);
-	if (!rc) {
-		copies_fill_rows(t, &g, tables[0]);
-		copies_fill_devices(run, &g, tables[1]);
-		fill_sizes(t, &g, tables[2]);
-		fill_migration_causes(t, &g, tables[3]);
-		fill_peer_copies(t, &g, tables[4]);
-		put_memsets(t, out);
-		copies_show(t, &g, tables, out);
-		rc = copies_alike(run, out, err);
-	}
-	copies_done(&g);
-	return rc;
+	if (read_labels(run, &g, out, err) || copies_measure(run, &g, err))
+		return err->rc;
+	copies_fill_rows(t, &g, tables[0]);
+	copies_fill_devices(run, &g, tables[1]);
+	fill_sizes(t, &g, tables[2]);
+	fill_migration_causes(t, &g, tables[3]);
+	fill_peer_copies(t, &g, tables[4]);
+	put_memsets(t, out);
+	copies_show(t, &g, tables, out);
+	return copies_alike(run, out, err);
 }
 
 NSX_DEFINE_PASS(copies,

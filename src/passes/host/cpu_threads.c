@@ -248,29 +248,25 @@ static int cpu_threads_run(const struct nsx_run *run, struct nsx_section *out, s
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *waiting = nsx_add_table(out, &layouts[1]);
-	struct cpu_threads all = {0};
+	NSX_AT_EXIT(cpu_threads_done) struct cpu_threads all = {0};
 	struct names names;
-	int64_t of_ns = 0;
-	int rc;
+	int64_t of_ns;
 
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_sched))
 		return nsx_cannot(out, "the trace has no scheduling rows (SCHED_EVENTS); capture "
 				       "them with --cpuctxsw=process-tree");
-	rc = cpu_threads_read(run, &all, err) ?:
-	     find_names(run, &all, &names, out->arena, err) ?:
-	     find_scheduling_window(run->trace, &all, &run->measured->scheduled, err);
-	if (!rc) {
-		of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
-				      run->measured->scheduled.end_ns);
-		cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
-		fill_waiting(run->trace, &all, &names, waiting);
-		cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);
-		cpu_launching_fill(run, &all, names.text, out);
-		if (rows->nrows)
-			measure_busiest(rows, of_ns, run->measured);
-	}
-	cpu_threads_done(&all);
-	return rc;
+	if (cpu_threads_read(run, &all, err) || find_names(run, &all, &names, out->arena, err) ||
+	    find_scheduling_window(run->trace, &all, &run->measured->scheduled, err))
+		return err->rc;
+	of_ns = nsx_in_window(run->trace, run->measured->scheduled.start_ns,
+			      run->measured->scheduled.end_ns);
+	cpu_threads_fill_rows(run, &all, &names, of_ns, rows);
+	fill_waiting(run->trace, &all, &names, waiting);
+	cpu_threads_summarise(run->trace, &all, of_ns, rows, waiting, out);
+	cpu_launching_fill(run, &all, names.text, out);
+	if (rows->nrows)
+		measure_busiest(rows, of_ns, run->measured);
+	return 0;
 }
 
 NSX_DEFINE_PASS(cpu_threads,
