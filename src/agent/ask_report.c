@@ -333,12 +333,9 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 static void add_json_only_table(struct nsx_answer *a, const struct nsx_section *s,
 				const struct nsx_table *t)
 {
-	bool is_seen = !t->nrows || !t->layout->key || *t->layout->key == '*' ||
-		       t->layout->json_rows == NSX_NOT_IN_JSON;
-
-	for (size_t i = 0; i < s->nblocks; i++)
-		is_seen |= s->blocks[i].table == t;
-	if (is_seen)
+	if (!t->nrows || !t->layout->key || *t->layout->key == '*' ||
+	    t->layout->json_rows == NSX_NOT_IN_JSON ||
+	    NSX_ANY(i, s->nblocks, s->blocks[i].table == t))
 		return;
 	nsx_put(a->out, nsx_say(a->out, "tables.%s", t->layout->key), nsx_rows(t));
 	nsx_answer_show(a, t);

@@ -91,14 +91,13 @@ static bool has_events(const char *path)
 		NSX_VIEW_um_gpu_fault};
 	struct nsx_schema schema;
 	struct nsx_err err;
-	bool any = false;
+	bool any;
 
 	if (nsx_schema_open(path, &schema, &err))
 		return true;
-	for (unsigned v = 0; v < NSX_NVIEWS; v++)
-		any |= nsx_library_of[v] && nsx_has_view(&schema, v);
-	for (unsigned i = 0; i < ARRAY_LEN(views); i++)
-		any |= nsx_has_view(&schema, views[i]) || nsx_has_lost_rows(&schema, views[i]);
+	any = NSX_ANY(v, NSX_NVIEWS, nsx_library_of[v] && nsx_has_view(&schema, v)) ||
+	      NSX_ANY(i, ARRAY_LEN(views), nsx_has_view(&schema, views[i]) ||
+		      nsx_has_lost_rows(&schema, views[i]));
 	nsx_schema_close(&schema);
 	return any;
 }

@@ -34,7 +34,6 @@ int nsx_cmd_printed(int code)
 int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	NSX_AT_EXIT(nsx_free_at) char *args = nsx_alloc(1, cmd->args_size + 1);
-	bool is_json = false;
 	struct nsx_err err;
 	int n, rc;
 
@@ -45,9 +44,9 @@ int nsx_cmd_run(const struct nsx_cmd *cmd, int argc, char **argv)
 		argv[n + 1] = NULL;
 		rc = cmd->run(args, n, argv + 1, &err);
 	}
-	for (unsigned i = 0; i < cmd->nopts; i++)
-		is_json |= cmd->opts[i].is_json && args[cmd->opts[i].offset];
-	return rc < 0 ? nsx_cmd_fail(&err, is_json) : nsx_cmd_printed(rc);
+	return rc >= 0 ? nsx_cmd_printed(rc) :
+		nsx_cmd_fail(&err, NSX_ANY(i, cmd->nopts, cmd->opts[i].is_json &&
+					   args[cmd->opts[i].offset]));
 }
 
 unsigned nsx_threads(int64_t asked)

@@ -25,9 +25,9 @@ struct alike {
 	uint32_t device, ndevices;
 };
 struct sweep {
-	const struct nsx_trace *t;
 	struct nsx_groups keys; /* (kind, bytes) */
 	struct alike *v;
+	const struct nsx_trace *t;
 	struct member {
 		uint32_t op, group;
 	} *copy; /* one for each key, in order of first operation */
@@ -111,14 +111,9 @@ static bool returns_to_host(const struct nsx_table *table, const struct nsx_cell
 {
 	const char *to_host = nsx_copy_direction(NSX_COPY_DTOH);
 
-	for (size_t i = 0; i < table->nrows; i++) {
-		const struct nsx_cell *y = nsx_row_at(table, i);
-
-		if (y[SIZE].u.i == x[SIZE].u.i && !strcmp(y[DIRECTION].u.s, to_host) &&
-		    y[COUNT].u.i >= x[COUNT].u.i)
-			return true;
-	}
-	return false;
+	return NSX_ANY(i, table->nrows, nsx_row_at(table, i)[SIZE].u.i == x[SIZE].u.i &&
+		       !strcmp(nsx_row_at(table, i)[DIRECTION].u.s, to_host) &&
+		       nsx_row_at(table, i)[COUNT].u.i >= x[COUNT].u.i);
 }
 
 static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
@@ -147,7 +142,7 @@ static void copies_alike_say(const struct nsx_trace *t, struct nsx_section *out,
 
 int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
-	struct sweep s = {.t = run->trace};
+	NSX_AT_EXIT(nsx_sums_done) struct sweep s = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &copies_alike_layout);
 	int rc = group_copies_by_size(&s, err);
 
@@ -159,8 +154,6 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out, struct nsx_
 	}
 	if (!rc && table->nrows)
 		copies_alike_say(s.t, out, table);
-	nsx_groups_done(&s.keys);
-	free(s.v);
 	free(s.copy);
 	return rc;
 }

@@ -336,17 +336,13 @@ static void gpu_metrics_say_lost(const struct nsx_metrics *m, struct nsx_section
 
 static void say_sampling_quality(const struct nsx_metrics *m, struct nsx_section *out)
 {
-	bool exact = true;
-
-	for (size_t i = 0; i < m->n; i++)
-		exact &= m->v[i].exact;
 	if (m->by_number)
 		nsx_note(out, "device_id is the number of the GPU here, because the CUDA ordinals "
 			 "of the trace do not distinguish these GPUs");
 	if (m->gaps)
 		nsx_note(out, "samples are missing in %zu places, %s in total: this is missing "
 			"data, not zero", m->gaps, nsx_say_time(out, m->missing_ns));
-	if (!exact)
+	if (NSX_ANY(i, m->n, !m->v[i].exact))
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);

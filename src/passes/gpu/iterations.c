@@ -215,10 +215,9 @@ static void say_drift(struct work *w)
 static const char *iterations_say_slow(struct work *w, int64_t nslow)
 {
 	const struct nsx_facts *f = w->run->facts;
-	bool is_outside = nslow > 0;
+	bool is_outside = nslow > 0 && !NSX_ANY(i, f->niterations, f->iterations[i].slow &&
+						f->iterations[i].steady);
 
-	for (size_t i = 0; i < f->niterations; i++)
-		is_outside &= !f->iterations[i].slow || !f->iterations[i].steady;
 	return nsx_say(w->out, "%s%s%s", !nslow ? "none" : nsx_say(w->out, "%" PRId64, nslow),
 		       nslow > 1 ? " are slow" : " is slow",
 		       is_outside ? ", outside of the judged window" : "");

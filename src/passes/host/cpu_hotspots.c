@@ -215,13 +215,9 @@ static const char *say_sample_call_sites(const struct tally *y, struct nsx_secti
 /* Whether some row has no site name. Such rows differ only in the module. */
 static bool has_unnamed_site(const struct nsx_table *rows)
 {
-	for (size_t i = 0; i < NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS); i++) {
-		const struct nsx_cell *row = nsx_row_at(rows, i);
-
-		if (row[SITE].type == NSX_T_NULL && row[SITE_MODULE].type != NSX_T_NULL)
-			return true;
-	}
-	return false;
+	return NSX_ANY(i, NSX_MIN(rows->nrows, (size_t)NSX_MAX_MD_ROWS),
+		       nsx_row_at(rows, i)[SITE].type == NSX_T_NULL &&
+		       nsx_row_at(rows, i)[SITE_MODULE].type != NSX_T_NULL);
 }
 
 static void cpu_hotspots_show(const struct nsx_table *rows, bool has_work, struct nsx_section *out)

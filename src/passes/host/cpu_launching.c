@@ -84,9 +84,8 @@ static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, st
 static void put_scheduled_cpus(const struct nsx_group_key *cpus, size_t n, uint64_t thread,
 			       struct nsx_arena *a, struct nsx_cell *row)
 {
-	size_t from = 0, end = n, to;
+	size_t from = NSX_SEARCH(0, n, mid, cpus[mid].a < thread), to;
 
-	NSX_BISECT(from, end, mid, cpus[mid].a < thread);
 	for (to = from; to < n && cpus[to].a == thread;)
 		to++;
 	if (to == from)
@@ -118,11 +117,7 @@ static void fill_launching_rows(const struct nsx_trace *t, const struct cpu_thre
 
 static void cpu_launching_show(const struct nsx_table *table, struct nsx_section *out)
 {
-	bool knows_nodes = false;
-
-	for (size_t i = 0; i < table->nrows; i++)
-		knows_nodes |= nsx_row_at(table, i)[NUMA].type == NSX_T_I64;
-	if (!knows_nodes)
+	if (!NSX_ANY(i, table->nrows, nsx_row_at(table, i)[NUMA].type == NSX_T_I64))
 		return;
 	nsx_md_text(out, "The CPUs of the threads that launched GPU work, and the NUMA node of the "
 			 "GPU. To see which node a CPU belongs to, run `nvidia-smi topo -m` on "

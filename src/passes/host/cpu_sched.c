@@ -230,10 +230,7 @@ static void cpu_sched_sum_rows(const struct nsx_trace *t, struct row *v, size_t 
 
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
 {
-	size_t lo = 0, hi = all->n;
-
-	NSX_BISECT(lo, hi, mid, all->v[mid].thread < thread);
-	return lo;
+	return NSX_SEARCH(0, all->n, mid, all->v[mid].thread < thread);
 }
 
 static int reread_overlapping_threads(const struct nsx_run *run, struct cpu_threads *all,
@@ -241,18 +238,14 @@ static int reread_overlapping_threads(const struct nsx_run *run, struct cpu_thre
 {
 	struct part p = {.t = run->trace, .again = all->again,
 			 .nagain = all->nagain};
-	size_t next;
 	int rc = nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
 			       ARRAY_LEN(fields), 1, on_row_again, &p, 0, err);
 
 	if (!rc)
 		nsx_sort(p.rows, p.nrows, sizeof(*p.rows), cmp_rows);
-	for (size_t i = 0; !rc && i < p.nrows; i = next) {
-		for (next = i; next < p.nrows && p.rows[next].thread == p.rows[i].thread; next++)
-			;
+	NSX_EACH_RUN(i, next, rc ? 0 : p.nrows, p.rows[next].thread == p.rows[i].thread)
 		cpu_sched_sum_rows(run->trace, p.rows + i, next - i,
 				   &all->v[cpu_lower_bound(all, p.rows[i].thread)]);
-	}
 	free(p.rows);
 	return rc;
 }

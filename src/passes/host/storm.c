@@ -10,7 +10,6 @@ void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct n
 	static const double qs[] = {0.5, 0.9, 0.99};
 	double window_s = (double)window_ns / 1e9, q[3];
 	double per_s = window_ns > 0 ? (double)n / window_s : NAN;
-	bool is_storm = false;
 
 	*ret++ = nsx_int((int64_t)n);
 	*ret++ = nsx_real(window_s);
@@ -27,8 +26,7 @@ void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns, struct n
 			shorter += duration_ns[i] < ns;
 		*ret++ = nsx_pct((double)shorter, (double)n);
 	}
-	for (unsigned i = 0; n && i < ARRAY_LEN(nsx_storm_thresholds); i++)
-		is_storm |= per_s >= nsx_storm_thresholds[i].launches_per_s &&
-			    q[0] / 1e3 <= nsx_storm_thresholds[i].p50_kernel_us;
-	*ret = nsx_bool(is_storm);
+	*ret = nsx_bool(n && NSX_ANY(i, ARRAY_LEN(nsx_storm_thresholds),
+				     per_s >= nsx_storm_thresholds[i].launches_per_s &&
+				     q[0] / 1e3 <= nsx_storm_thresholds[i].p50_kernel_us));
 }

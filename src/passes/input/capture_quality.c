@@ -86,12 +86,9 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 static bool is_check_ok(const struct nsx_table *t, size_t row)
 {
 	const char *check = nsx_row_at(t, row)[CHECK].u.s;
-	bool fine = true;
 
-	for (size_t r = 0; r < t->nrows; r++)
-		if (!strcmp(nsx_row_at(t, r)[CHECK].u.s, check))
-			fine &= !strcmp(nsx_row_at(t, r)[STATUS].u.s, OK);
-	return fine;
+	return !NSX_ANY(r, t->nrows, !strcmp(nsx_row_at(t, r)[CHECK].u.s, check) &&
+			strcmp(nsx_row_at(t, r)[STATUS].u.s, OK));
 }
 
 /* Says one capture command that records all that is missing. */

@@ -85,10 +85,8 @@ static void check_nvtx(struct nsx_quality *q)
 	double pct = is_known ? coverage_pct(all) : NAN;
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
-	bool any = q->t->nvtx.n > 0;
+	bool any = q->t->nvtx.n || NSX_ANY(i, q->t->nthreads, q->t->thread[i].has_ranges);
 
-	for (uint32_t i = 0; i < q->t->nthreads; i++)
-		any |= q->t->thread[i].has_ranges;
 	if (!any && f->traced_nvtx && nsx_has_view(q->t->schema, NSX_VIEW_nvtx))
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", pytorch_range_recording(q),
 			  "NVTX was traced, but the program has no ranges, so GPU time cannot be "

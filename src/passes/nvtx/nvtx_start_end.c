@@ -78,12 +78,8 @@ static int nvtx_start_end_find_ranges(struct work *w, struct nsx_arena *a, struc
 /* The index of the process's first cut after a time. */
 static size_t first_cut_after(const struct work *w, uint32_t process, int64_t at)
 {
-	size_t lo = 0, hi = w->ncuts;
-
-	NSX_BISECT(lo, hi, mid,
-		   w->cuts[mid].process < process ||
-		   (w->cuts[mid].process == process && w->cuts[mid].at <= at));
-	return lo;
+	return NSX_SEARCH(0, w->ncuts, mid, w->cuts[mid].process < process ||
+			  (w->cuts[mid].process == process && w->cuts[mid].at <= at));
 }
 
 /* Adds kernels to pieces, then makes prefix sums: cuts[i] holds everything before it. */
