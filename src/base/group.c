@@ -18,7 +18,7 @@ static uint8_t tag_of_hash(uint64_t hash)
 	return (uint8_t)(hash | 1);
 }
 
-/* The first slot to probe for a hash; nslots need not be a power of 2. */
+/* The slot with which the search for a hash begins; nslots need not be a power of 2. */
 static size_t group_first_slot(uint64_t hash, size_t nslots)
 {
 	return (size_t)((hash >> 32) * nslots >> 32);

@@ -368,7 +368,7 @@ static const json_t *json_of(const struct nsx_jsonr *j)
 static void restore_integers(json_t *j)
 {
 	const double most = 9007199254740992.0; /* 2^53 */
-	size_t n = json_array_size(j); /* 0 if it is no array */
+	size_t n = json_array_size(j); /* the length; 0 if it is no array */
 
 	for (void *at = json_object_iter(j); at; at = json_object_iter_next(j, at)) {
 		json_t *v = json_object_iter_value(at);

@@ -9,7 +9,7 @@ enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
  * version of radix_sort for each kind of element.
  */
 struct keys {
-	size_t size; /* of an element, in bytes */
+	size_t size; /* size of an element, in bytes */
 	uint64_t (*key)(const char *element);
 	uint64_t least, most;
 };

@@ -105,7 +105,7 @@ static void dismiss_crew(struct crew *c)
 	pthread_mutex_destroy(&c->lock);
 }
 
-/* A task that succeeds may still leave a message in its err. */
+/* A task may leave a message in its err although it succeeds. */
 static int run_in_order(size_t n, nsx_task_fn fn, void *ctx, struct nsx_err *err)
 {
 	struct nsx_err own;

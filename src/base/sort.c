@@ -12,7 +12,7 @@ enum {
 struct order {
 	int (*cmp)(const void *, const void *, void *);
 	void *context;
-	size_t size; /* of an element, in bytes */
+	size_t size; /* size of an element, in bytes */
 };
 
 static int sort_compare(const struct order *o, const char *a, const char *b)
@@ -152,7 +152,7 @@ static void sort_permute(char *v, size_t size, struct nsx_brief *order, size_t n
 struct by_key {
 	int64_t (*key)(const void *, void *);
 	void *context;
-	size_t size; /* of an element, in bytes */
+	size_t size; /* size of an element, in bytes */
 	uint64_t least;
 	unsigned rest; /* number of low bits that the 32-bit key leaves out */
 	unsigned shift; /* number of low bits that do not choose the part */

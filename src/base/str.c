@@ -27,7 +27,7 @@ struct shard {
 
 struct nsx_strings {
 	const struct nsx_strings *under; /* NULL: none */
-	size_t first;			 /* first id that is not one of under's */
+	size_t first; /* first id of this table; lower ones are those of `under` */
 	struct shard *shard; /* SHARDS of them; reading a packed text unpacks it */
 };
 
@@ -83,7 +83,7 @@ void nsx_strings_free(struct nsx_strings *s)
 	free(s);
 }
 
-/* The first slot to probe for a hash; nslots need not be a power of 2. */
+/* The slot with which the search for a hash begins; nslots need not be a power of 2. */
 static size_t str_first_slot(uint32_t hash, size_t nslots)
 {
 	return (size_t)((uint64_t)hash * nslots >> 32);

@@ -10,8 +10,8 @@
 #include "base/texts.h"
 
 enum {
-	PLAIN = 64 * 1024, /* the first texts, up to so many bytes, stay plain */
-	SLOTS = 1 << 15, /* of the hash table of windows                     */
+	PLAIN = 64 * 1024, /* bytes of the first texts, which stay plain */
+	SLOTS = 1 << 15, /* entries of the hash table of windows               */
 	PLACE_BYTES = 3, /* bytes of a reference to a place                  */
 	END_OF_SEEN = 1 << 24, /* places from here on cannot be referenced   */
 	WINDOW = 8, /* least length of a referenced piece                    */

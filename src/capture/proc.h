@@ -15,7 +15,7 @@ struct nsx_proc_end {	    /* result of a program; progress while it runs */
 	double seconds;	    /* from start to end                         */
 	double last_s;	    /* time of the last output, by nsx_now_s       */
 	struct nsx_buf out; /* end of stdout: at least `keep` bytes, or all of it if shorter */
-	struct nsx_buf err; /* the same of stderr                        */
+	struct nsx_buf err; /* end of stderr, likewise                   */
 };
 
 struct nsx_proc {

@@ -41,7 +41,7 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 		s += strlen(mark);
 		n = strcspn(s, "'\n") + 1;
 		if (n < strlen(suffix) || strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
-			continue; /* incomplete, or printed by the command */
+			continue; /* the line is incomplete, or the command printed it */
 		r->collected_s = nsx_now_s();
 		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
 	}

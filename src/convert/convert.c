@@ -151,7 +151,7 @@ struct part {
 	struct nsx_names names; /* names of this part, marked by its own survey */
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings;
-	struct nsx_out out; /* only its error is used; bytes go to the rings */
+	struct nsx_out out; /* only its `error` is used: bytes go to the rings */
 };
 struct parts {
 	size_t n;

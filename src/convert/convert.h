@@ -175,7 +175,7 @@ struct nsx_track_lane {
 	uint32_t nends, cap_ends;
 	int64_t *ends;	/* ends of its open slices, outermost first          */
 	uint8_t nhead;
-	char head[55];	/* "pid":1,"tid":2,"ts":                             */
+	char head[55];	/* text "pid":1,"tid":2,"ts":                        */
 	struct nsx_pf_stream *stream; /* used for packets only; NULL: none yet */
 };
 /* A track's slices that fit into none of these lanes become asynchronous events, which may

@@ -38,8 +38,8 @@ static const char *escape_name(struct meta *m, const struct nsx_val *v)
 	return nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 }
 
-/* Returns the part of an escaped name that `label` leaves of it. Single backslashes, which begin
- * the escape of another character, are no separators.
+/* Cuts an escaped name down to the part that `label` returns of a plain one. Single backslashes,
+ * which begin the escape of another character, are no separators.
  */
 static const char *cut_path(struct meta *m, const char *name, const char *(*label)(const char *))
 {
@@ -121,7 +121,7 @@ static int meta_read_names(struct meta *m, struct nsx_err *err)
  */
 struct by_words {
 	const struct nsx_key *keys;
-	unsigned order[5], n; /* which words are compared, the first first */
+	unsigned order[5], n; /* which words of the keys are compared, in this order */
 };
 
 static int meta_cmp_words(const void *a, const void *b, void *ctx)

@@ -21,7 +21,7 @@ enum { NSX_PF_MAX_KEYS = 32 }; /* limit of argument names; the program uses few 
 
 /* A sequence of packets. Each has its own interned names and its own time base. */
 struct nsx_pf_stream {
-	uint32_t number; /* its number within its part                       */
+	uint32_t number; /* number of the sequence within its part           */
 	struct nsx_buf packets; /* packets of the current block              */
 	bool is_begun;	 /* the first packet of the sequence was written     */
 	unsigned clock;	 /* id of the sequence's own clock, for time steps; 0: none yet */
@@ -44,7 +44,7 @@ struct nsx_pf {
 	struct nsx_buf specs;	 /* descriptions of counters that first occur in the open sample */
 	size_t packet, field, inner; /* positions from nsx_pb_begin; inner: the launch */
 	int64_t at_ns; /* time of the open packet on the file's clock        */
-	bool is_step;  /* its time is written as a step                      */
+	bool is_step;  /* the packet's time is written as a step             */
 	struct nsx_pf_source { /* one for each GPU track; context 0: not set yet */
 		uint64_t context, queue, stage; /* stage: used for kernels   */
 		uint32_t gpu;
@@ -65,7 +65,7 @@ struct nsx_pf {
 	struct nsx_keymap kernels; /* {name, constants, which constants are known, track} */
 	struct nsx_groups contexts; /* {process, context}                    */
 	struct nsx_groups gpus; /* {pid, ordinal} with a known physical index */
-	int64_t *gpu;		/* that index, by entry of gpus              */
+	int64_t *gpu;		/* physical index, by entry of gpus          */
 	struct nsx_strings *texts; /* stages, and names without a string id  */
 	uint32_t met_once[1 << 16]; /* hashes of text names that occurred once */
 	struct nsx_keycache *cache[2];

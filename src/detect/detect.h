@@ -86,7 +86,7 @@ int64_t nsx_at_edges(const struct nsx_edge edge[2], uint32_t thread, struct nsx_
  */
 const char *nsx_say_own_gpu(struct nsx_detect *d, uint32_t process, const char *before,
 			    const char *after);
-/* " on GPU 2 alone": only that process does what the sentence says. */
+/* The words " on GPU 2 alone" if only that process does what the sentence says; else "". */
 static inline const char *nsx_say_alone(struct nsx_detect *d, uint32_t process)
 {
 	return nsx_say_own_gpu(d, process, " on GPU ", " alone");

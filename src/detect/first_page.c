@@ -185,7 +185,7 @@ static size_t list_units(const struct nsx_facts *f, int64_t *v)
 static const char *say_unit(const struct nsx_report *r, struct nsx_arena *a)
 {
 	const struct nsx_facts *f = r->facts;
-	enum { MOST_NAME = 60 }; /* bytes; the line has other parts too      */
+	enum { MOST_NAME = 60 }; /* bytes of a range's name: the line has other parts, too */
 	const char *range = iteration_range(f), *mean, *median;
 	int64_t *v = nsx_arena_get(a, (f->niterations + 1) * sizeof(*v));
 	struct nsx_window w = nsx_judged(f);

@@ -13,8 +13,8 @@
 #define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
 	FEWEST_BEATS = 16, /* least number of periods that show a clock or a pace */
-	WAIT_NS = 10000,     /* a shorter OS call only does its work, as does */
-	MPI_WAIT_NS = 50000, /* a shorter MPI call                           */
+	WAIT_NS = 10000,     /* a shorter OS call only does its work */
+	MPI_WAIT_NS = 50000, /* a shorter MPI call only does its work        */
 };
 
 /* Waits outside CUDA ------------------------------------------------------*/
@@ -399,7 +399,8 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 
 #define SPREAD 0.05 /* greatest median distance from the median period, relative to it */
 #define MUCH 0.1    /* least share of the window that the host's code must seem to cost */
-/* a paced program wins less than this share of that gain while waits end when they did */
+/* a program is paced if, while waits end when they did, it wins less than this share of that gain
+ */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */
 /* A clock makes up for a late start in the next period, so several periods together are as even as

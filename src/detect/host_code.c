@@ -13,7 +13,7 @@
 #define MOSTLY 0.75	  /* host time is a range's own if it has this share of the range */
 enum {
 	LONG_NS = 1000000, /* a stretch this long is named                   */
-	LONG_PART = 10,	   /* or this part of an iteration, if that is shorter */
+	LONG_PART = 10,	   /* so is one of this part of an iteration */
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
 	RESULT_NS = 40000, /* the way from a wait to the next launch never takes this long */
@@ -41,7 +41,7 @@ struct launcher {
 	} *code;
 	struct rows gaps; /* short stretches                                 */
 	bool loads;	  /* a launch loads code, which no graph saves       */
-	struct nsx_row_list launches; /* if so: the launches that load none  */
+	struct nsx_row_list launches; /* launches that load no code, if one does */
 	struct nsx_votes *whose; /* for each code (by its index), time by thread */
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	bool has_launcher; /* a thread launches kernels: one that only copies helps it */

@@ -727,7 +727,7 @@ struct grid {
 };
 struct grids { /* small grids of all GPUs                                    */
 	struct grid *top; /* sorted by gain, descending; MOST_SHAPES at most */
-	/* the change of each shape, by all of its room; the same by TWICE at most */
+	/* v: the change of each shape, by all of its room; least: by TWICE at most */
 	struct nsx_change *v, *least;
 	size_t n, cap;
 	int64_t ns;

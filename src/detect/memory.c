@@ -201,7 +201,7 @@ static int memory_propose(struct unified *u, struct nsx_err *err)
 	 */
 	is_whole = is_loud(u) && NSX_MAX(stalled, (double)u->ns) < LOUD_SHARE * d->length_ns;
 	struct nsx_finding f = {.id = NSX_ID_unified_memory, .device = device,
-		.also = 1u << NSX_CAT_COMPUTE, /* because kernels wait for pages */
+		.also = 1u << NSX_CAT_COMPUTE, /* compute suffers, too: kernels wait for pages */
 		.title = is_whole   ? say_unified_memory_moves_while :
 			 !u->rows.n ? say_kernels_wait_gpu_page :
 				      nsx_tell(l, say_unified_memory_moves_from,

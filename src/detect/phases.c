@@ -8,8 +8,10 @@
 #include "facts/doing.h"
 #include "report/text.h"
 
-/* share of the whole window from which the first row of a named phase is reported */
-#define TOLD_SHARE 0.05 /* and part of the recording from which a stretch is listed */
+/* share of the whole window from which the first row of a named phase is reported, and of the
+ * recording from which a stretch without GPU work is listed
+ */
+#define TOLD_SHARE 0.05
 /* share of the window from which a phase has medium severity; also the least share of a run's
  * unnamed end
  */

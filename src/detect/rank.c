@@ -18,7 +18,7 @@
 #define KERNEL_SHARE 0.6
 #define SURE 0.1	   /* part of a price that must be certain           */
 #define SAME 0.05 /* findings are alternatives if each adds at most this part of the other's gain */
-#define OWN 0.3		   /* and at most this part of its own gain          */
+#define OWN 0.3		   /* each also adds at most this part of its own gain */
 /* a leader wins at least this part of the time that the best finding certainly wins */
 #define LEADS 0.5
 /* if a remedy's own time exceeds its price by this factor, the evidence says so */
@@ -34,7 +34,7 @@ struct item {
 	struct nsx_finding *f;
 	size_t order; /* order of appearance                                 */
 	double adds_ns; /* time won beyond the remedies applied so far       */
-	double replayed_ns; /* the same without the finding's limit          */
+	double replayed_ns; /* adds_ns without the finding's limit           */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
 	double worth_ns, rank_ns; /* see worth and sure_worth                */
@@ -58,7 +58,7 @@ struct pricing {
 	struct nsx_plan *plans; /* room for two of each finding, and their gains */
 	struct nsx_gain *gains;
 	struct nsx_plan applied, sure; /* remedies applied so far; their certain parts */
-	bool is_open; /* these two differ                                    */
+	bool is_open; /* `applied` and `sure` differ                         */
 	unsigned nsteps; /* number of findings applied                       */
 	double won_ns[NSX_MAX_SETS + 1]; /* by set of processes: replayed gain of these */
 };
@@ -225,7 +225,7 @@ static struct nsx_plan certain_of(const struct item *x)
 	return x->f->surely.v ? x->f->surely : x->f->remedy;
 }
 
-/* The gain of that part. */
+/* The part of a finding's gain that is certain. */
 static double certain_ns(const struct nsx_finding *f)
 {
 	return f->surely.n ? f->low_ns : f->surely.v ? 0 : f->headroom_ns;
@@ -390,8 +390,8 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Whether a finding that adds nothing to what is possible adds to what is certain of the lead. The
- * best itself does so only if it wins more than the lead may.
+/* Whether a finding stays beside the lead, although it adds nothing to what they may win: it adds
+ * to what is certain. The best itself stays only if it wins more than the lead may.
  */
 static bool stands_alone(const struct pricing *p, const struct item *lead,
 			 const struct item *beside, const struct item *x)

@@ -109,7 +109,7 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 			      struct nsx_arena *a)
 {
 	static const struct {
-		const char *what, *before; /* before: text before the place, if that is known */
+		const char *what, *before; /* before: words before the place, if that is known */
 	} idle[NSX_NCAUSES] = {
 		[NSX_CAUSE_SYNC] = {"waits", " in "},
 		[NSX_CAUSE_BLOCKING_COPY] = {"blocking copies", " by "},

@@ -165,7 +165,7 @@ static struct by_row group_by_row(const struct nsx_diff *d, unsigned side, uint3
 	return b;
 }
 
-struct kernel_sums { /* of a row that the lane uses */
+struct kernel_sums { /* sums of a row that the lane uses */
 	struct sums credit, own; /* own: whole durations, not shared with concurrent kernels */
 	uint32_t row;
 	double launches[2], threads[2];
@@ -213,7 +213,7 @@ static size_t sum_rows(const struct nsx_diff *d, const struct by_row uses[2],
 
 struct ratio {
 	double ratio, weight;
-	const char *name; /* of the kernel, with template arguments: other ones are other code */
+	const char *name; /* kernel's name with template arguments: with others it is other code */
 };
 
 NSX_ORDER(cmp_ratios, struct ratio, UP(ratio));

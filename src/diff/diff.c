@@ -393,8 +393,8 @@ static bool has_slow_units(const struct nsx_diff *d, const struct nsx_step *c)
 
 /* Whether the units leave open what the wholes can tell of two runs that did the same work: units
  * of both sides differ in their work, or are too few, or prove nothing, or drift on both sides, so
- * that no unit is typical but each launch has its like. Slow units among equal ones may be chance,
- * and the wholes cannot tell.
+ * that no unit is typical, though each launch still has its counterpart. Slow units among equal
+ * ones may be chance, and the wholes cannot tell.
  */
 static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 {

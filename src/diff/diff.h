@@ -363,7 +363,7 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
 double nsx_bytes_of(const struct nsx_totals *t);
 void nsx_compare_captures(struct nsx_diff *d);
 void nsx_compare_findings(struct nsx_diff *d);
-/* How many times the work of a unit before one after does. */
+/* How many times as much work a unit does after as a unit did before. */
 struct nsx_multiple {
 	double times; /* threads after / before, of kernels that take most compute time; 1: equal */
 	bool by_launches; /* they are launched as many times as often */

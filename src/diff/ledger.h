@@ -12,7 +12,7 @@ int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n,
 		      struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_ledger_row { /* promises of one kind of finding */
-	const char *kind; /* its key without the subject */
+	const char *kind; /* key of these findings, without the subject */
 	size_t n, kept;
 	double won; /* median of won / promised; NAN: nothing was promised */
 };

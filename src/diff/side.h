@@ -124,7 +124,7 @@ struct nsx_side {
 	int64_t first_id, last_id;
 	int64_t first_ns, last_ns; /* span of the capture on the clock of its session */
 	int64_t size_bytes;
-	const char *gpu_names; /* such as "2 × NVIDIA H100, 1 × Tesla T4"; "": none */
+	const char *gpu_names; /* names such as "2 × NVIDIA H100, 1 × Tesla T4"; "": none */
 	const char *gpu_models; /* without counts */
 	double peaks[NSX_NPEAKS]; /* peak rates of the capture's first GPU; 0: unknown */
 	const char *product_version, *driver_version, *cuda_version;

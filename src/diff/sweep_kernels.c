@@ -19,7 +19,7 @@ struct running { /* a running kernel */
 	uint32_t kernel;
 };
 struct tally { /* a kernel in the current unit */
-	nsx_wide credit, since_v; /* since_v: value of v up to which credit is counted */
+	nsx_wide credit, since_v; /* since_v: v when credit was last brought up to date */
 	int64_t own_ns;
 	uint32_t running, launches;
 	bool listed;

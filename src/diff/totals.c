@@ -9,9 +9,9 @@
 #include "diff/emit.h"
 
 #define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
-#define OF_KERNELS 0.05	  /* floor of a part relative to its time: kernels, */
+#define OF_KERNELS 0.05	  /* floor of kernels, as a share of their time */
 #define OF_FEW_KERNELS 0.15
-#define MIGRATING 0.25	  /* with few kernels and page migration */
+#define MIGRATING 0.25	  /* floor of few kernels while pages migrate */
 #define OF_COPIES 0.06
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4

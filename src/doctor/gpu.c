@@ -179,7 +179,7 @@ void nsx_check_clients(struct nsx_doctor *d)
 	bool alone = true;
 
 	for (unsigned i = 0; i < ARRAY_LEN(clients); i++) {
-		/* the kernel keeps 15 bytes of a name */
+		/* the kernel keeps only 15 bytes of a process's name */
 		char name[16];
 
 		snprintf(name, sizeof(name), "%.15s", clients[i].process);

@@ -9,7 +9,8 @@ struct nsx_doing {
 	int64_t ns;	  /* CALL: time of the stretch that one thread spends in it */
 	int64_t profiled_ns; /* CALL: the part of ns that is the profiler's own */
 	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
-	/* CALL: not a CUDA call, or mostly a single one, which may be the start of CUDA. */
+	/* CALL: a single call, mostly, or one outside CUDA. A single call of CUDA may be its start.
+	 */
 	bool is_one_call;
 };
 

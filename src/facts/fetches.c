@@ -21,7 +21,7 @@ static void add_point(struct line *s, double x, double y)
 	s->xy += x * y;
 }
 
-/* The share of all y that does not grow with x; negative if x hardly varies. */
+/* The share of all y (gaps) that does not grow with x (bytes); negative if x hardly varies. */
 static double constant_share(const struct line *s)
 {
 	double spread = s->n * s->xx - s->x * s->x;

@@ -748,7 +748,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a, struct nsx_kernel_w
 	struct words w = {0};
 
 	*ret = (struct nsx_kernel_words){0};
-	if (!strncmp(full, "id:", 3)) { /* its name is unknown */
+	if (!strncmp(full, "id:", 3)) { /* the file does not have the kernel's name */
 		ret->family = ret->label = nsx_arena_strdup(a, full);
 		return;
 	}

@@ -7,7 +7,7 @@
 
 #include "trace/trace.h"
 
-enum { NSX_NCCL_SEND = NSX_COMM_OTHER, NSX_NCCL_RECV }; /* these follow the collectives */
+enum { NSX_NCCL_SEND = NSX_COMM_OTHER, NSX_NCCL_RECV }; /* continues the numbers of collectives */
 
 struct nsx_nccl_call { /* a call that moves data and began in the window     */
 	uint64_t communicator; /* NCCL's hash of the communicator, equal on all ranks; 0:

@@ -204,7 +204,7 @@ enum { PARTS = 24, FEW = 4, LEAST_KERNELS = 3, LEAST_LAUNCHES = 2 /* at each end
 #define SLOWER 1.05	/* least ratio of the last parts to the first        */
 #define ABOUT 0.5	/* share of the common slow-down that a kernel must reach */
 #define NEARLY_ALL 0.8	/* share of the kernel time in kernels that must reach it */
-#define ALL 0.99	/* that share of kernel time if the ratio is FAR     */
+#define ALL 0.99	/* share of kernel time that must reach it from FAR on */
 #define FAR 1.5		/* from this ratio on, all kernels are slower, even those bound by memory */
 
 enum { EARLY, ALWAYS, LATE, NTIMES };

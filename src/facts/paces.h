@@ -8,8 +8,8 @@
 struct nsx_pace {
 	uint32_t device, shape;
 	size_t n;	   /* launches                                       */
-	int64_t excess_ns; /* time of those apart from the others, far longer, beyond the usual */
-	double usual_ns;   /* median of the others                           */
+	int64_t excess_ns; /* time by which far longer launches exceed the usual */
+	double usual_ns;   /* median of the other launches                   */
 };
 struct nsx_paces { /* the greatest excess first                              */
 	struct nsx_pace *v;

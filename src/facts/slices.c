@@ -13,9 +13,9 @@ enum { FEWEST = 20, /* least number of slices                                */
 #define EQUAL 1.02
 #define SLICES_SHARE 0.03 /* least share of the window that the gaps take     */
 
-struct gaps { /* of a GPU while work is queued, then what kernels take longer than usual */
+struct gaps { /* gaps of a GPU while work is queued, then kernels that take longer */
 	size_t n, ngaps, most; /* most: room                                 */
-	uint32_t *op; /* the operation that ends each gap, or takes longer   */
+	uint32_t *op; /* by gap, the operation that ends it; by kernel, the kernel */
 	int64_t *ns, *busy_ns; /* busy_ns: from one gap to the next          */
 };
 

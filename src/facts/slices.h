@@ -7,7 +7,7 @@ struct nsx_slices {
 	uint32_t device;
 	size_t n; /* gaps in which the other program runs; 0: no slices      */
 	size_t nstretched; /* kernels that a slice prolongs                  */
-	int64_t sum_ns;		 /* sum of the gaps, and of what these take longer */
+	int64_t sum_ns;		 /* sum of the gaps, and of what these kernels take longer */
 	double gap_ns, busy_ns;  /* medians; busy_ns: from one gap to the next */
 };
 /* Finds the gaps of a GPU within the window that are time slices of another program. Without MPS a

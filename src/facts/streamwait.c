@@ -135,7 +135,7 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 	int64_t until = streamwait_call_of(t, nsx_op_call(&t->ops, op));
 
 	if (t->ops.flags[op] & NSX_OP_PEER)
-		return NSX_NONE; /* its stream is on the other device */
+		return NSX_NONE; /* that stream is on the other device */
 	for (k = NSX_SEARCH(w->wait_at[stream], end, i,
 			    streamwait_call_of(t, t->syncs.call[w->wait[i]]) <= since);
 	     k < end && streamwait_call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {

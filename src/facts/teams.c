@@ -29,7 +29,7 @@ struct queue { /* the kernels of one name on one stream */
 struct group {
 	struct queue *v[MAX_QUEUES];
 	uint32_t n, nranks; /* nranks: ranks, without those that seldom take part */
-	bool by_pairs;	    /* its kernels are transfers between some ranks only */
+	bool by_pairs;	    /* kernels of the group are transfers between some ranks only */
 };
 struct matching {
 	const struct nsx_trace *t;

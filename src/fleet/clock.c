@@ -166,7 +166,9 @@ static int compare_all(struct clocks *c, struct nsx_err *err)
 		c->diff[i].n = 0;
 	for (size_t i = 0; i < f->ncomms && !rc; i++) {
 		const struct nsx_fcomm *m = &f->comm[i];
-		/* MPI sends small messages before the other side comes. */
+		/* A small MPI message is sent before its receiver is there, so its end proves
+		 * nothing.
+		 */
 		size_t all = nsx_is_of_mpi_pairs(m) || (c->only_sure && !is_trusted(f, m)) ?
 				     0 : m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);
@@ -203,8 +205,8 @@ static bool are_right(const struct clocks *c)
 	return true;
 }
 
-/* If clocks contradict each other, members that are inferred may be wrong: uses the others, if these
- * compare all clocks.
+/* Compares the clocks again without inferred members if they contradict each other, because such
+ * members may be wrong. Keeps that result if it compares all clocks.
  */
 static int doubt_members(struct clocks *c, struct nsx_err *err)
 {
@@ -244,7 +246,7 @@ static size_t count_contradictions(const struct clocks *c, size_t *count)
 				second = f->rank[f->clock[r].rank].number;
 			}
 		}
-	if (f->clocks_contradict) /* it was said when fewer collectives were compared */
+	if (f->clocks_contradict) /* the warning was given when fewer collectives were compared */
 		return npairs;
 	f->clocks_contradict = npairs;
 	if (npairs == 1)

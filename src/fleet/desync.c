@@ -68,8 +68,8 @@ static size_t wrong_after(const struct nsx_fcomm *c, const struct nsx_fmember *m
 	return wrong;
 }
 
-/* Marks collectives that were left out or differ as matching nothing. From there on the member is
- * `slip` places further.
+/* Makes the member's collectives at k that were left out, or differ, match nothing. From there on
+ * the member is `slip` places further.
  */
 static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
 {

@@ -25,7 +25,7 @@ enum {
 enum nsx_detail { /* how much of a rank a digest keeps */
 	NSX_DETAIL_STEPS, /* no times of single collectives */
 	NSX_DETAIL_COLLS, /* with times of single collectives: the default */
-	NSX_DETAIL_FULL,  /* also all kernel families, not only the 512 that take most time */
+	NSX_DETAIL_FULL,  /* COLLS, and all kernel families instead of the largest 512 */
 	NSX_NDETAILS
 };
 /* Parses the word of --detail; NULL gives the default. Errors: NSX_E_USAGE. */

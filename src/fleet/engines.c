@@ -12,7 +12,7 @@
 
 #define LEAST_Z 5 /* least excess of a slow engine, in standard deviations of the others */
 #define LEAST_SPREAD 0.01
-#define LEAST_SLOWER_OF_FEW 0.10 /* the same where they are few */
+#define LEAST_SLOWER_OF_FEW 0.10 /* least excess where the others are few, as a ratio */
 
 enum { FEW = 4, /* fewer other engines have no spread of their own */
        LEAST_COUNT = 8 /* steps of a class whose median is exact enough to judge by */ };
@@ -190,7 +190,7 @@ static void expect(struct engines *x)
 	}
 }
 
-/* Sums the classes of each engine that others have, too. */
+/* Sums, for each engine, those of its classes that other engines have, too. */
 static void sum_up(struct engines *x)
 {
 	for (size_t i = 0; i < x->n; i++) {
@@ -213,7 +213,7 @@ static void sum_up(struct engines *x)
 	}
 }
 
-enum { RATIO, KERNELS, IDLE /* and more, by cause */ };
+enum { RATIO, KERNELS, IDLE /* IDLE + cause: idle time of that cause */ };
 
 /* An engine's ratio, or its kernel or idle time relative to base_ns. */
 static double engines_value(const struct nsx_fleet *f, uint32_t e, unsigned what, double base_ns)
@@ -301,7 +301,7 @@ int nsx_fleet_engines(struct nsx_fleet *f, struct nsx_err *err)
 	struct engines x = {.f = f, .a = nsx_arena_new()};
 	int rc;
 
-	/* Ranks that know that they are one job are one. */
+	/* Ranks that are as many as the job has are one job, and no separate engines. */
 	if (f->expected < 0 || f->expected != f->nranks || f->numbered != f->nranks)
 		list_engines(f, x.a);
 	if (f->nengines < 2) {

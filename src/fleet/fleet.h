@@ -172,7 +172,7 @@ struct nsx_fengine { /* an inference engine that shares no collective with the o
 	uint32_t *ranks, n; /* indices, ascending */
 	int64_t nsteps, ncompared; /* ncompared: steps of which other engines have similar ones */
 	double took_ns, expected_ns; /* time of the compared steps, here and on the other engines */
-	double all_took_ns, all_expected_ns; /* the same for all steps */
+	double all_took_ns, all_expected_ns; /* times of all steps, compared or not */
 	double ratio; /* took_ns / expected_ns; 0: nothing to compare */
 	double spread; /* standard deviation of the other engines' ratios */
 	bool is_slow; /* its ratio exceeds theirs by far more than the spread */
@@ -226,7 +226,7 @@ struct nsx_fleet {
 	uint32_t nclocks;
 	int64_t utc_ns; /* subtracted to keep zero_ns small */
 	double middle_ns; /* instant at which offsets hold; drift counts from it */
-	bool clocks_contradict; /* so some collectives may be matched wrongly */
+	bool clocks_contradict; /* collectives may be matched wrongly */
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 	struct nsx_arena *arena;

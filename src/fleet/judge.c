@@ -26,8 +26,8 @@ static double median_without(const double *v, size_t n, double x)
 	return (v[a + (a >= lo)] + v[b + (b >= lo)]) / 2;
 }
 
-/* By how much all ranks of a stage are above, or below, the median of all ranks in a step: their own
- * time, or the part in which they compute. A quarter of them may be exceptions.
+/* How far all ranks of a stage lie above, or below, the median of all ranks in a step: by their own
+ * time or, with `computes`, by the time in which they compute. A quarter of them may be exceptions.
  */
 static double in_common(const struct nsx_fleet *f, size_t s, uint32_t stage, bool computes,
 			double *scratch)
@@ -52,7 +52,9 @@ static double in_common(const struct nsx_fleet *f, size_t s, uint32_t stage, boo
 	return low > median ? low - median : high < median ? high - median : 0;
 }
 
-/* The same without computing longer: in a pipeline, idle time depends on the stage. */
+/* How far the ranks of a stage lie apart for another reason than longer or shorter compute: in a
+ * pipeline, idle time depends on the stage.
+ */
 static double stage_idles_ns(const struct nsx_fleet *f, size_t s, uint32_t stage, double *scratch)
 {
 	double own = in_common(f, s, stage, false, scratch);

@@ -216,7 +216,7 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 	}
 }
 
-/* Whether most ranks of its stage are early with this one: stages do different work. */
+/* Whether most ranks of this rank's stage are early, too: stages do different work. */
 static bool is_of_early_stage(const struct nsx_fleet *f, uint32_t rank, const bool *is_late)
 {
 	uint32_t n = 0, nlate = 0;

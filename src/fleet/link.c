@@ -1,12 +1,13 @@
 /* link.c - finds communicators whose transfers take longer than those of their equals.
  *
  * The transfer of a collective is the part in which nobody waits: the least length of its members.
- * Communicators of a family run the same sequence, so transfers can be compared without knowing the
- * number of bytes. Those of which it is known move equally many, and within a host links are faster
- * than between hosts. Usual is the median of those that take less than twice as long as the fastest
- * quarter: of two kinds of links the slower one may be in the majority. Of collectives that are
- * matched wrongly all members wait. Where clocks show that some may be, no link is named by a few
- * collectives.
+ * Communicators of a family run the same sequence, so their transfers can be compared even if the
+ * number of bytes is not recorded. If it is, only transfers of equally many bytes are compared, and
+ * those within a host, where links are faster, only with each other. The usual transfer is the
+ * median of those that take less than twice as long as the fastest quarter, because the slower one
+ * of two kinds of links may be in the majority. If collectives are matched wrongly, all members
+ * seem to wait. So where clocks show that some may be, a few collectives are not enough to name a
+ * link.
  */
 #include <math.h>
 #include "base/stat.h"
@@ -15,13 +16,14 @@
 
 #define LEAST_Z 5
 #define LEAST_RATIO 0.10 /* least excess of a slow transfer, relative to the usual one */
-#define LEAST_RATIO_OF_MANY 1.0 /* the same if the usual ones may be the minority */
+#define LEAST_RATIO_OF_MANY 1.0 /* least excess if the usual transfers may be the minority */
 #define LEAST_OF_STEP 0.005
 
 enum { MOST_ALONE = 8 }; /* more slow links than this are priced only together */
 
-/* If members are missing, a transfer may be shorter than this. That proves no slow link, but bounds
- * what is usual. *ret_is_sure: none is missing.
+/* The shortest length of the k-th collective. If members are missing, the transfer may be shorter
+ * still: the length then proves no slow link, but bounds what is usual. *ret_is_sure: no member is
+ * missing.
  */
 static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
 			  bool *ret_is_sure)
@@ -42,8 +44,8 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 struct links { /* communicators that are compared: transfers above the usual, and their number */
 	uint32_t *comm, ncomms; /* indices */
 	bool *is_within;	/* whether all ranks are of one host */
-	bool are_aligned; /* of a family; else the k-th of one is not that of another */
-	size_t length;	  /* most collectives */
+	bool are_aligned; /* of one family: the k-th collectives are alike */
+	size_t length;	  /* most collectives of one of them */
 	double *excess, *n;
 	bool *is_usual;
 	double typical; /* mean of the usual transfers */
@@ -88,7 +90,9 @@ static size_t list_transfers(const struct nsx_fleet *f, const struct links *x, s
 	return n;
 }
 
-/* The usual one of n transfers of one kind; NAN: none. At first it is that of the fastest quarter. */
+/* The usual one of n transfers of one kind; NAN: none. At first no communicator is known to be
+ * usual, so it is the one that a quarter are faster than.
+ */
 static double usual_of(const struct links *x, const struct transfer *t, size_t n, bool is_first)
 {
 	size_t nusual = 0;
@@ -101,7 +105,9 @@ static double usual_of(const struct links *x, const struct transfer *t, size_t n
 	return n > 1 && nusual ? nsx_median_of(x->scratch, nusual) : NAN;
 }
 
-/* Sums, over the collectives, each communicator's transfer above the usual one, and that. */
+/* Finds by how much each communicator's transfers exceed the usual ones on average, which
+ * communicators are usual, and the mean of the usual transfers.
+ */
 static void link_compare(const struct nsx_fleet *f, struct links *x, bool is_first)
 {
 	memset(x->excess, 0, x->ncomms * sizeof(*x->excess));
@@ -136,7 +142,7 @@ static void link_compare(const struct nsx_fleet *f, struct links *x, bool is_fir
 
 struct slow { /* a slow link */
 	uint32_t comm;
-	uint32_t set; /* those of one set were compared with each other */
+	uint32_t set; /* slow links of one set were compared with each other */
 	double ns;    /* by which each of its transfers is longer */
 	double ratio; /* relative to the usual ones */
 };
@@ -153,7 +159,9 @@ static int mend_links(const struct nsx_judge *j, const struct slow *v, size_t n,
 				err);
 }
 
-/* Adds links as one late entry: of all their members or, unless NSX_NONE, of a host. */
+/* Adds links as one late entry. Its ranks are those of the host or, if host is NSX_NONE, all
+ * members of the links.
+ */
 static void add_links(struct nsx_judge *j, const struct slow *slow, size_t n, uint32_t host,
 		      double gain_ns)
 {

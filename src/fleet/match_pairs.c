@@ -434,7 +434,9 @@ static int64_t count_stages(const struct pairs *p, const struct joined *x)
 	return most;
 }
 
-/* Makes parts v another channel of the rank; comm 0: parts without a partner. */
+/* Gives the rank a new channel that holds the parts v, of the communicator `comm`; 0: the parts
+ * have no partner.
+ */
 static int match_pairs_add_channel(struct pairs *p, uint32_t r, struct part *const *v, size_t n,
 				   uint64_t comm, struct nsx_err *err)
 {

@@ -9,7 +9,7 @@
 #include "fleet/match.h"
 
 #define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */
-#define MUCH_NEARER 0.25 /* spread, relative to that of the stream of one number, that counts more */
+#define MUCH_NEARER 0.25 /* how near ends must be, relatively, to beat an equal stream number */
 #define SAME_PACE 1.5 /* greatest ratio of frequencies of collectives of one family */
 #define MOST_DRIFT 1e-4 /* greatest drift between the crystals of two hosts */
 
@@ -204,8 +204,8 @@ static double distance(const struct nsx_mchannel *x, const struct nsx_mchannel *
 	return has_clock ? nsx_median_of(v, POINTS) : fabs((double)(shift - middle));
 }
 
-/* How many times smaller the spread must be to prefer a place to that of the clocks. The spread of
- * few samples is unreliable, and captures of one job overlap most.
+/* How many times smaller the spread at a place must be for it to be preferred to the place that the
+ * clocks give. The spread of few samples is unreliable, and captures of one job overlap most.
  */
 static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *y, int64_t shift)
 {

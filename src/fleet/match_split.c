@@ -5,9 +5,9 @@
 
 #define LEAST_NS 4000.0 /* ends closer together than this agree equally well */
 #define MUCH_WORSE 2.0 /* relative spread, or share of broken pairs, that rules out groups */
-#define WAITS_LONGER 1.2 /* the same of the shortest time in a group */
+#define WAITS_LONGER 1.2 /* relative length of the shortest times in groups that rules out groups */
 #define BEFORE_NS 50000.0 /* greatest distance of two ranks' ends of one collective */
-#define CLOCK_NS 100000.0 /* same by their clocks, of which each has an error, and drifts */
+#define CLOCK_NS 100000.0 /* such a distance by two clocks, which err and drift */
 
 static int new_comm(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 		    bool is_sure, struct nsx_err *err)

@@ -522,8 +522,8 @@ static double ahead_of(const struct replay *p, const struct visit *v, struct ran
 	return NSX_MIN(by_data, by_channel);
 }
 
-/* Finds the member for which a collective waited: the last to arrive or, if the channel held that
- * one back, the same as before.
+/* Finds the holder, the member for which a collective waited: the last one to arrive. If the
+ * channel held that one back, the holder of the collective before remains.
  */
 static void find_holder(const struct replay *p, const struct place *x)
 {
@@ -554,7 +554,7 @@ static void go_on(struct replay *p, const struct line *l, uint32_t m, double ahe
 	p->passed->held_ns[l->comm][l->holder] += less;
 }
 
-/* Notes what a visit leaves. */
+/* Notes the rank's state after a visit, and makes it the rank's last one. */
 static void note_state(struct visit *v, struct rank_now *r, uint32_t at)
 {
 	v->is.ahead_ns = r->ahead_ns;
@@ -564,7 +564,7 @@ static void note_state(struct visit *v, struct rank_now *r, uint32_t at)
 	r->last_ns = nsx_end_of(&v->at);
 }
 
-/* Second walk. */
+/* Second walk, over one collective: finds how much earlier it ends, and moves its members on. */
 static void step_over(struct replay *p, const struct place *x)
 {
 	const struct line *l = x->line;
@@ -577,7 +577,7 @@ static void step_over(struct replay *p, const struct place *x)
 			continue;
 		least = NSX_MIN(least, (double)v[m].at.ns +
 			ahead_of(p, &v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
-				 /* a stage does no more than in the whole step */
+				 /* a stage saves no more here than in the whole step */
 				 p->f->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
 				 !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, (double)v[m].at.ns);
@@ -610,8 +610,9 @@ static void step_over(struct replay *p, const struct place *x)
 		p->saved_ns = ahead;
 }
 
-/* How much earlier messages may come. Clocks known to some ten microseconds do not tell which message
- * came before which, so a late rank may have sent after all that it gains in the step.
+/* How much earlier messages may come. Clocks are known only to some ten microseconds, which does
+ * not tell whether a late rank sent before or after the work that it saves. So all that it saves in
+ * the step may count.
  */
 static double most_ahead(const struct replay *p, uint32_t sender)
 {
@@ -656,7 +657,7 @@ static int replay_step(struct replay *p, size_t s, struct nsx_err *err)
 	return 0;
 }
 
-/* Without times of collectives a step lasts as long as its slowest rank. */
+/* Finds the time saved without times of collectives: a step lasts as long as its slowest rank. */
 static void replay_totals(struct replay *p)
 {
 	for (size_t s = 0; s < p->f->nsteps; s++) {

@@ -174,7 +174,7 @@ static const char *longest_in(const struct measure *s, const uint32_t *calls,
 struct gap {
 	struct nsx_span at;
 	int64_t ns;   /* of start-up */
-	uint32_t end; /* number of the kernel that ends it, in a process; of its own if none does */
+	uint32_t end; /* number of the kernel and process that end it, or a number of its own */
 };
 
 static int number_end(const struct measure *s, int64_t end_ns, struct nsx_groups *ends,

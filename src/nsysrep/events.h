@@ -16,7 +16,7 @@ enum { NSX_MOST_UNKNOWN = 64, NSX_MOST_METRICS = 4096, NSX_SMALL_TYPES = 256 };
 
 struct nsx_rep_metric { /* one number in a counter event                       */
 	uint64_t type;
-	int64_t id; /* its index within the type                             */
+	int64_t id; /* index of the counter within its type                  */
 	size_t at, size;
 };
 /* A type of our own in nsx_unknown: stacks of CUDA calls, which are not read. */
@@ -83,7 +83,7 @@ struct nsx_walker {
 	const struct nsx_rep *rep;
 	struct nsx_block_buf buf;
 	struct nsx_layouts *layouts; /* NULL: no block was read yet          */
-	struct nsx_event_layout *learnt; /* that of the current message, if it was just learnt */
+	struct nsx_event_layout *learnt; /* layout of the current message, if it is new */
 	uint64_t type;	/* type of the current event                         */
 	int64_t nstacks[NSX_NSTACKED]; /* ids used so far                    */
 	int64_t *first[NSX_NSTACKED]; /* by content: id of its first stack; 0: none */
@@ -110,8 +110,8 @@ struct nsx_notes {
 	struct nsx_rep_stacks *stacks; /* of the report, by kind             */
 	struct nsx_rep_order order[NSX_NSTACKED];
 	struct nsx_rep_rows rows; /* rows of rare tables                     */
-	size_t most_rows;	  /* of a rare table                         */
-	size_t few_rows;	  /* most of one that is rare in some reports only */
+	size_t most_rows;	  /* most rows of a rare table               */
+	size_t few_rows;	  /* most rows of a table that is rare in some reports only */
 	struct nsx_arena *arena; /* owner of process names, stacks and texts of rows */
 };
 /* Tables whose rows are kept if they are few, so that no block need be unpacked for them. In many

@@ -13,7 +13,7 @@ enum {
 	NSX_LAYOUT_LONGEST = 192, /* bytes of the longest message that is learnt */
 	NSX_LAYOUT_SLACK = 64,	  /* bytes that must be readable after a message */
 	NSX_LAYOUTS = 64,	  /* layouts kept at a time by length        */
-	NSX_LAYOUTS_BESIDE = 128, /* and by the lengths of all numbers       */
+	NSX_LAYOUTS_BESIDE = 128, /* layouts kept by the lengths of all numbers */
 	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
 	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
 	/* Consecutive misses after which a layout that often matched makes room for another. */
@@ -23,8 +23,8 @@ enum {
 /* Where a message has fields: in itself, or in the nested messages that are followed. */
 enum nsx_layout_level { NSX_IN_EVENT, NSX_IN_BODY, NSX_IN_PART, NSX_NLEVELS };
 struct nsx_layout_place {
-	enum { NSX_ABSENT, NSX_NUMBER, NSX_TEXT, NSX_OTHER } kind; /* of its value */
-	uint8_t at, n; /* offset and size of the value                       */
+	enum { NSX_ABSENT, NSX_NUMBER, NSX_TEXT, NSX_OTHER } kind; /* kind of the value */
+	uint8_t at, n; /* offset and size of the value in its message        */
 };
 
 struct nsx_event_layout {
@@ -34,7 +34,7 @@ struct nsx_event_layout {
 	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
 	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
-	uint8_t is[NSX_LAYOUT_LONGEST];	  /* their values                    */
+	uint8_t is[NSX_LAYOUT_LONGEST];	  /* values of these bits            */
 	struct nsx_layout_cell {
 		uint64_t own; /* mask of a number's bits; 0: no number       */
 		uint8_t at;
@@ -55,7 +55,7 @@ struct nsx_layouts {
  * Field 0: none.
  */
 struct nsx_layout_shape {
-	enum nsx_layout_level level; /* that of the message itself           */
+	enum nsx_layout_level level; /* level of the message itself          */
 	unsigned body, part;	     /* fields of the nested messages        */
 	unsigned fixed; /* a field of the body with the same number; so is field 1 of an event */
 };

@@ -101,7 +101,7 @@ struct nsx_finding {
 	struct nsx_plan remedy; /* the change to replay; n == 0: none        */
 	/* the part of the remedy that the trace proves possible; v == NULL: the whole remedy */
 	struct nsx_plan surely;
-	const char *if_least;	/* "if only ...": the case in which only the part `surely` is won */
+	const char *if_least;	/* words "if only ..." for the case in which only `surely` is won */
 	double guess_ns;    /* price without a replay; 0: the length of spans */
 	bool is_rule;	    /* guess_ns follows a stated rule                 */
 	/* upper limit of the price: the time of the calls that the remedy removes; 0: no limit */

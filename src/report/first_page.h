@@ -40,11 +40,11 @@ struct nsx_strip { /* one GPU, or several that look the same */
 struct nsx_first_page {
 	const char *file;      /* file name without folders                  */
 	int64_t recorded_ns;   /* first to last event                        */
-	const char *gpus;      /* "2 × H100 80GB HBM3"; NULL: none           */
-	const char *processes; /* "2 processes (python3)"; NULL: none        */
-	const char *product;   /* "nsys 2025.3"; NULL: not recorded          */
+	const char *gpus;      /* such as "2 × H100 80GB HBM3"; NULL: none   */
+	const char *processes; /* such as "2 processes (python3)"; NULL: none */
+	const char *product;   /* such as "nsys 2025.3"; NULL: not recorded  */
 	struct nsx_window judged; /* start == end: no part is judged         */
-	const char *unit;      /* "22 blocks of 29.3 ms"; NULL               */
+	const char *unit;      /* such as "22 blocks of 29.3 ms"; NULL: nothing repeats */
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: for MIXED */
 	/* the reason in one clause of Markdown; NULL: the shares explain the verdict */

@@ -28,9 +28,9 @@ struct nsx_packed_rows {
  */
 enum kind {
 	ABSENT,
-	INTEGER,    /* zigzag-encoded                                        */
+	INTEGER,    /* an integer, zigzag-encoded                            */
 	REAL,	    /* bit pattern of the real                               */
-	MILLIONTHS, /* a real as a zigzag-encoded integer                    */
+	MILLIONTHS, /* a real that is a whole number of millionths: that number, zigzag-encoded */
 	TEXT,	    /* address of the text                                   */
 	OWN_TEXT,   /* length of the text, followed by its bytes             */
 	TRUTH,

@@ -18,7 +18,7 @@
 #define AHEAD_CHUNK  ((size_t)512 * 1024)
 #define AHEAD_CHUNKS 8
 #define ASK_GAP	     8 /* pages with larger gaps between them are not requested together */
-#define MAX_GAP	     2 /* so many unneeded pages are read to save a call */
+#define MAX_GAP	     2 /* greatest number of unneeded pages read to save a call */
 
 struct nsx_pagescan {
 	struct nsx_scan scan;

@@ -5,8 +5,8 @@
 #include "sqlite/page_file.h"
 
 struct nsx_wanted {
-	uint16_t column; /* its place in the record         */
-	uint16_t slot;	 /* its place in the result row */
+	uint16_t column; /* column's place in the record    */
+	uint16_t slot;	 /* column's place in the result row */
 	bool is_real;	 /* integers become doubles          */
 };
 

@@ -11,7 +11,7 @@ enum {
 	MAX_DEPTH = 20,	  /* SQLite's limit              */
 	HEADER = 12,	  /* header of an interior page, in bytes */
 	MIN_CELL = 5,	  /* a cell is at least a child's page number and a key of one byte */
-	POLL = 256,	  /* pages between checks for an interrupt */
+	POLL = 256,	  /* pages read between checks for an interrupt */
 	READ_AHEAD = 256, /* pages requested in advance  */
 };
 

@@ -9,7 +9,7 @@ static const enum nsx_field call_fields[] = {
 		   return_value, callchain),
 };
 
-/* Rows that only carry a backtrace are no events. */
+/* The time of a call's row. Rows that only carry a backtrace are no events. */
 static struct nsx_extent call_extent(const struct nsx_val *v)
 {
 	struct nsx_extent x = nsx_extent_of(v);

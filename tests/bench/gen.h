@@ -129,13 +129,13 @@ struct out {
 
 void out_open(struct out *o, const char *path);
 void out_close(struct out *o);
-/* A new StringIds row; the same text twice gives two ids. */
+/* Adds a StringIds row; the same text twice gives two ids. */
 int64_t out_string(struct out *o, const char *text);
-/* Text for column col (from 0) of the next rows of a table; NULL is NULL. */
+/* Sets the text in column col (from 0) of the next rows of a table; NULL is NULL. */
 void out_text(struct out *o, enum table t, int col, const char *text);
-/* One row: n integers from column 0 on; later columns stay as bound. */
+/* Adds a row: n integers from column 0 on; later columns stay as bound. */
 void out_row(struct out *o, enum table t, const int64_t *v, int n);
-/* One statement, with the formats of sqlite3_mprintf(). */
+/* Runs a statement, with the formats of sqlite3_mprintf(). */
 void out_sql(struct out *o, const char *fmt, ...);
 /* Puts the rows of every event table in a scrambled order. */
 void out_shuffle(struct out *o);
@@ -172,7 +172,7 @@ enum act_op {
 	A_PUSH, /* arg: NVTX name */
 	A_POP,
 	A_KERNEL,   /* arg: kernel type */
-	A_GEMM,	    /* the same through the driver API */
+	A_GEMM,	    /* a kernel launched by the driver API */
 	A_COPY,	    /* device to device; arg: KiB */
 	A_PREFETCH, /* pinned host to device beside the compute; arg: KiB */
 	A_MEMSET,
@@ -377,7 +377,7 @@ struct rows {
 };
 
 void rows_init(struct rows *r, struct out *o, const struct opts *opts, struct model *m);
-/* A zeroed row; the pointer holds until the next rows_add() of the table. */
+/* Adds a zeroed row and returns it; the pointer holds until the next rows_add() of the table. */
 void *rows_add(struct rows *r, enum table t);
 void *rows_at(struct rows *r, enum table t, size_t i);
 void rows_flush(struct rows *r, enum table t);

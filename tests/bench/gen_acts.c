@@ -68,7 +68,7 @@ static void play_load(struct sim *s, struct rank *r)
 	wait_for(s, r, S_COPY, S_COMPUTE);
 }
 
-/* The loader thread brings a batch while the device computes. */
+/* Lets the loader thread bring a batch while the device computes. */
 static void play_prefetch(struct sim *s, struct rank *r, int64_t bytes)
 {
 	enum thread acting = r->thread;
@@ -96,7 +96,7 @@ static void play_collective(struct sim *s, struct rank *r, int type)
 	add_kernel(s, r, type, S_COMM, p->arrival);
 }
 
-/* All ranks have started the collective: the transfer begins, and ends on all ranks at nearly the
+/* Begins a transfer, once all ranks have started the collective. It ends on all ranks at nearly the
  * same time.
  */
 static void meet(struct sim *s, int type)
@@ -133,8 +133,8 @@ static void hand_over(struct sim *s, struct rank *r, bool to_autograd)
 	r->now += 8 * US;
 }
 
-/* The host reads a number: in one step by a blocking copy, in the next by an
- * asynchronous one. Then it waits for the stream.
+/* Lets the host read a number: in one step by a blocking copy, in the next by an asynchronous one.
+ * Then it waits for the stream.
  */
 static void play_loss(struct sim *s, struct rank *r)
 {

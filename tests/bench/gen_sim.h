@@ -55,9 +55,9 @@ static inline int64_t later(int64_t a, int64_t b)
 
 /* ---- the host: each moves r->now --------------------------------------- */
 
-/* A call of the acting thread that begins now; returns its correlation id. */
+/* Adds a call of the acting thread that begins now; returns its correlation id. */
 int64_t api_call(struct sim *s, struct rank *r, enum api api, int64_t dur);
-/* The acting thread sleeps in a call of the operating system. */
+/* Lets the acting thread sleep in a call of the operating system. */
 void block(struct sim *s, struct rank *r, enum os_call what, int64_t dur);
 struct nvtx_row *nvtx(struct sim *s, struct rank *r, int type, int name);
 void push(struct sim *s, struct rank *r, int name);
@@ -74,22 +74,22 @@ void sched(struct sim *s, struct rank *r, enum thread thread, bool in, int64_t t
 /* The earliest start of work that is given to a stream at a time. */
 int64_t ready(struct rank *r, int stream, int64_t given);
 void occupy(struct sim *s, struct rank *r, int stream, enum use use, int64_t start, int64_t end);
-/* The call that launches a kernel; returns when the device has it. */
+/* Adds the call that launches a kernel; returns when the device has it. */
 int64_t launch_call(struct sim *s, struct rank *r, enum api api, int type);
-/* The row of a launched kernel, still without its end. */
+/* Adds the row of a launched kernel, still without its end. */
 struct kernel_row *add_kernel(struct sim *s, struct rank *r, int type, int stream, int64_t start);
 void launch(struct sim *s, struct rank *r, enum api api, int type);
-/* The row of a copy given to a stream; returns its end. */
+/* Adds the row of a copy given to a stream; returns its end. */
 int64_t copy(struct sim *s, struct rank *r, int stream, int kind, int src,
 	     int dst, int64_t bytes, int64_t given);
 void copy_async(struct sim *s, struct rank *r, int stream, int kind, int src,
 		int dst, int64_t bytes);
-/* From or to pageable memory: the call ends with the copy. */
+/* Adds a copy from or to pageable memory, whose call ends with the copy. */
 void copy_blocking(struct sim *s, struct rank *r, int kind, int src, int dst, int64_t bytes);
 void clear(struct sim *s, struct rank *r, int64_t bytes);
 /* Makes one stream wait for the work that another has been given so far. */
 void wait_for(struct sim *s, struct rank *r, int from, int to);
-/* The host waits for all work that it has queued. */
+/* Lets the host wait for all work that it has queued. */
 void wait_stream(struct sim *s, struct rank *r);
 
 #endif

@@ -93,9 +93,10 @@ struct event { /* in true time, not that of a host's clock */
 	int64_t start, end;
 	uint8_t name, stream;
 	uint8_t exposed;
-	int first, by; /* its first rank, and the distance from each to the next; of an exchange
-			  the distance to the sender (0: both), and how long before the wait
-			  it sent, ns */
+	int first, by; /* first: first rank; by: distance from each rank to the next. Of an
+		        * exchange, first is the distance to the sender (0: on both sides), and by
+		        * how many ns before the wait it sent
+		        */
 };
 struct step {
 	int64_t host, data, launch, gpu, end; /* instants */

@@ -145,7 +145,7 @@ static void compute_on_host(double ms)
 	}
 }
 
-/* What the steps of a case use; its setup makes what it needs. */
+/* Memory, streams and events that the steps of a case use; its setup makes them. */
 static const size_t MB = 1 << 20;
 static float *device[2];
 static char *pinned[2], *pageable;
@@ -202,9 +202,9 @@ static void copy_in(void *to, const void *from, size_t size, cudaStream_t s)
 	CHECK(cudaMemcpyAsync(to, from, size, cudaMemcpyHostToDevice, s));
 }
 
-/* Each case: what it has with the fault, and without. */
+/* The cases. The comment of each says what a step does with the fault, and what without it. */
 
-/* 400 short kernels launched one by one; as a CUDA graph. */
+/* Fault: 400 short kernels are launched one by one. Without: as a CUDA graph. */
 static void launch_small(cudaStream_t s)
 {
 	for (int k = 0; k < 400; k++)
@@ -231,7 +231,7 @@ static void launches(bool fault, int, int)
 	run(fma_tail, 1000, FULL, s1);
 }
 
-/* A value of 4 bytes read back after every third kernel; none. */
+/* Fault: a value of 4 bytes is read back after every third kernel. Without: none is. */
 static void item_setup() { make_device(1, sizeof(int)); }
 static void item(bool fault, int, int)
 {
@@ -244,7 +244,7 @@ static void item(bool fault, int, int)
 	}
 }
 
-/* An input copied from pageable memory; from pinned memory. */
+/* Fault: an input is copied from pageable memory. Without: from pinned memory. */
 static void pageable_setup()
 {
 	make_device(1, 32 * MB);
@@ -257,7 +257,9 @@ static void pageable_step(bool fault, int, int)
 	run(consume_input, 3000, FULL, 0, device[0], bytes / 4);
 }
 
-/* An input copied in front of the kernel that uses it; a step ahead, on another stream. */
+/* Fault: an input is copied right before the kernel that uses it. Without: a step ahead, on another
+ * stream.
+ */
 static void exposed_copy_setup()
 {
 	make_device(2, 64 * MB);
@@ -290,7 +292,7 @@ static void exposed_copy(bool fault, int i, int n)
 	copy_ahead(next);
 }
 
-/* Memory allocated for each kernel; once. */
+/* Fault: memory is allocated for each kernel. Without: once. */
 static void allocs_setup() { make_device(1, 256 * MB); }
 static void allocs(bool fault, int, int)
 {
@@ -305,7 +307,7 @@ static void allocs(bool fault, int, int)
 	}
 }
 
-/* The host works on the next input while the GPU waits; it has the input. */
+/* Fault: the host works on the next input while the GPU waits. Without: it has the input. */
 static void inputs(bool fault, int, int)
 {
 	if (fault)
@@ -315,7 +317,7 @@ static void inputs(bool fault, int, int)
 	CHECK(cudaDeviceSynchronize());
 }
 
-/* With the fault the host sleeps, hidden by the work that is queued. Without it, it does not sleep. */
+/* Fault: the host sleeps, hidden by the work that is queued. Without: it does not sleep. */
 static void inputs_hidden(bool fault, int, int)
 {
 	if (fault)
@@ -324,7 +326,9 @@ static void inputs_hidden(bool fault, int, int)
 		run(fma_main, 1000);
 }
 
-/* The host sleeps longer than the GPU works, without a wait; it does not. */
+/* Fault: the host sleeps longer than the GPU works, and waits for nothing. Without: it does not
+ * sleep.
+ */
 static void inputs_async(bool fault, int, int)
 {
 	if (fault)
@@ -333,7 +337,7 @@ static void inputs_async(bool fault, int, int)
 		run(fma_main, 250);
 }
 
-/* A wait for the GPU after each kernel; none. */
+/* Fault: the host waits for the GPU after each kernel. Without: it does not. */
 static void syncs(bool fault, int, int)
 {
 	for (int k = 0; k < 60; k++) {
@@ -343,7 +347,7 @@ static void syncs(bool fault, int, int)
 	}
 }
 
-/* Two chains of small kernels on one stream; on two. */
+/* Fault: two chains of small kernels run on one stream. Without: on two. */
 static void order(cudaStream_t first, cudaStream_t then, cudaEvent_t e)
 {
 	CHECK(cudaEventRecord(e, first));
@@ -364,7 +368,8 @@ static void serial(bool fault, int, int)
 		order(s2, s1, ready[1]);
 }
 
-/* A result copied back to pageable memory; to pinned memory, on another stream. */
+/* Fault: a result is copied back to pageable memory. Without: to pinned memory, on another stream.
+ */
 static void d2h_setup()
 {
 	make_device(2, 64 * MB);
@@ -395,7 +400,9 @@ static void d2h(bool fault, int i, int)
 	CHECK(cudaEventRecord(used[now], s2));
 }
 
-/* A kernel on the default stream between those of two blocking streams; none. */
+/* Fault: a kernel on the default stream runs between those of two blocking streams. Without: none
+ * does.
+ */
 static void default_stream_setup()
 {
 	make_stream(&s1, CUTRACE_BLOCKING);
@@ -413,7 +420,7 @@ static void default_stream(bool fault, int, int)
 	}
 }
 
-/* A memory pool that gives its memory back at each wait; that keeps it. */
+/* Fault: a memory pool gives its memory back at each wait. Without: it keeps the memory. */
 static void one_stream() { make_stream(&s1); }
 static void mempool_begin(bool fault)
 {
@@ -437,7 +444,7 @@ static void mempool(bool, int, int)
 	CHECK(cudaStreamSynchronize(s1));
 }
 
-/* 200 inputs of 4 KB copied one by one; as one. */
+/* Fault: 200 inputs of 4 KB are copied one by one. Without: as one. */
 static void small_copies_setup()
 {
 	make_device(1, 200 * 4096);
@@ -456,7 +463,7 @@ static void small_copies(bool fault, int, int)
 	}
 }
 
-/* The host works for 6 ms in every fifth step; in none. */
+/* Fault: the host works for 6 ms in every fifth step. Without: in none. */
 static void slow_iterations(bool fault, int i, int)
 {
 	for (int k = 0; k < 4; k++)
@@ -468,7 +475,7 @@ static void slow_iterations(bool fault, int i, int)
 	CHECK(cudaStreamSynchronize(0));
 }
 
-/* No fault: a copy beside kernels that fill the GPU. */
+/* No fault in either variant: a copy runs beside kernels that fill the GPU. */
 static void healthy_setup()
 {
 	make_device(1, MB);
@@ -485,7 +492,7 @@ static void healthy(bool, int, int)
 	run(fma_tail, 200, FULL, s1);
 }
 
-/* A kernel of 4 blocks; the same work in as many as the GPU holds. */
+/* Fault: a kernel has 4 blocks. Without: it does the same work in as many as the GPU holds. */
 static void small_grid(bool fault, int, int)
 {
 	long turns = turns_of(3000, FEW);
@@ -567,7 +574,7 @@ static long attribute(cudaDeviceAttr a)
 	return value;
 }
 
-/* M lines: of the case and of the GPU. */
+/* Writes the M lines, which describe the case and the GPU. */
 static void print_meta(FILE *f, const test_case &c, const char *variant)
 {
 	cudaDeviceProp p;

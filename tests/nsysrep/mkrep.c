@@ -37,7 +37,7 @@ enum {
 	FIXED_LIST = 16,
 	NVTX_DOMAIN_MADE = 75,
 	NVTX_THREAD_NAME = 39,
-	MPI_DOMAIN = 19792, /* also in mkrep.def */
+	MPI_DOMAIN = 19792, /* mkrep.def has the same number */
 };
 
 enum place { THREADS, STRINGS, GPUS, MACHINE, NPLACES };

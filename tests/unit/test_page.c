@@ -537,7 +537,7 @@ TEST(rows_near_a_time)
 	static const struct {
 		const char *instant; /* expression for the time of row i     */
 		unsigned inside, most; /* rows inside; most rows that may be read */
-		unsigned between; /* the same limit if no row may be missed  */
+		unsigned between; /* most rows that may be read if none may be missed */
 	} cases[] = {
 		{"i", 100, 6000, 0},
 		{"i / 50 * 50 + 49 - i % 50", 100, 6000, 0}, /* groups of 50, each backwards */

@@ -133,7 +133,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to, str
 		if (call == NSX_NONE)
 			continue;
 		if (at && l->v[at - 1].at_ns >= nsx_call_start(&t->calls, call))
-			at = 0; /* of another stream */
+			at = 0; /* the call is of another stream: search from the start */
 		x = launch_sums_before(l, &at, nsx_call_start(&t->calls, call));
 		nsx_add_to(&x->gpu_ns, nsx_work_ns(fd, op));
 		if (t->ops.cls[op] == NSX_C_COMPUTE)

@@ -56,8 +56,9 @@ struct nsx_counters nsx_counters_of(const struct nsx_metrics *m, uint32_t device
 
 enum { FEWEST = 10 }; /* samples from which their median is typical */
 
-/* Samples that lie in the scope only in part show less than what runs in it, and of kernels shorter
- * than the samples nearly all do. The median is of those with at least half of their time in it.
+/* A sample that lies only partly in the scope shows less than what runs in it. If kernels are
+ * shorter than the samples, nearly all samples do. So the median of those with at least half of
+ * their time in the scope is taken.
  */
 double nsx_counter_typical(const struct nsx_counters *c, enum nsx_counter which,
 			   enum nsx_scope scope)
@@ -67,8 +68,9 @@ double nsx_counter_typical(const struct nsx_counters *c, enum nsx_counter which,
 	return !s ? NAN : scope == NSX_SCOPE_COMPUTE && s->n >= FEWEST ? s->p50 : s->mean;
 }
 
-/* Reads and writes share one bus, so their percentages are added. If the sum exceeds 100, they do
- * not share it on this GPU, and the greater one is returned.
+/* The typical use of DRAM, in percent of its peak. Reads and writes share one bus, so their
+ * percentages are added. If the sum exceeds 100, this GPU measures them apart, and the greater one
+ * is returned.
  */
 double nsx_dram_typical(const struct nsx_counters *c, enum nsx_scope scope)
 {

@@ -89,7 +89,7 @@ static int64_t fast_cluster_median(int64_t *v, size_t n)
 	return nsx_to_i64(nsx_quantile(v, k, 0.5));
 }
 
-/* Sets the typical value of each key or, with `are_least`, the least one but for a tenth. */
+/* Sets the typical value of each key or, with `are_least`, the value that nine tenths exceed. */
 static int set_typical_values(struct samples *s, bool are_least, struct nsx_arena *a,
 			      struct nsx_err *err)
 {

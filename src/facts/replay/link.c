@@ -675,7 +675,7 @@ int model_link(struct build *b, struct nsx_err *err)
 	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
-	/* these arrays were needed only to find links */
+	/* only finding links needed these arrays */
 	nsx_arena_drop(b->a, b->outer);
 	nsx_arena_drop(b->a, b->next);
 	nsx_arena_drop(b->a, b->queued);

@@ -15,8 +15,10 @@
 #include "facts/teams.h"
 
 #define AS_OFTEN 0.9 /* two processes replay graphs equally often if the ratio is at least this */
-#define DRIFT 2	       /* sets keep in step if the offset changes over half of the iterations by at
-			  most so many times its change between neighbours */
+/* sets keep in step if the offset between them changes, over half of the iterations, by at most DRIFT
+ * times its change from one iteration to the next
+ */
+#define DRIFT 2
 #define SLACK_NS 50000 /* shorter gaps are no wait for another process */
 #define STILL 0.001   /* a change below this share of an iteration is noise */
 enum {

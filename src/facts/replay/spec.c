@@ -112,7 +112,7 @@ static enum nsx_change_verb verb_that_removes(const char *api)
 enum { NAME = 1, DIRECTION = 2, AMOUNT = 4, RANK = 8 };
 
 static const struct form {
-	const char *words; /* its words, with the colons between them        */
+	const char *words; /* words of the form, with the colons between them */
 	struct nsx_change change;
 	unsigned takes;
 	enum nsx_spec_kind kind;

@@ -18,13 +18,13 @@
 
 struct nsx_spec {
 	struct nsx_change change; /* the arena owns its names               */
-	enum nsx_spec_kind { /* what the change's name is the name of       */
+	enum nsx_spec_kind { /* kind of thing that change.name names        */
 		NSX_SPEC_PLAIN, /* no name                                   */
 		NSX_SPEC_API, NSX_SPEC_KERNEL, NSX_SPEC_FAMILY,
 		NSX_SPEC_RANGE, NSX_SPEC_RANK,
 	} kind;
 	uint32_t rank; /* the number in rank:N ...                          */
-	bool is_pid;   /* ... which is a process id                         */
+	bool is_pid;   /* whether that number is a process id               */
 };
 
 /* Errors: NSX_E_USAGE, with the invalid part and what is allowed there. */

@@ -23,7 +23,7 @@ static const struct {
 enum { MOST_BYTES = 1 << 20 };
 
 struct number {
-	const char *name, *config_name; /* ours; that in a config.json, NULL: the same */
+	const char *name, *config_name; /* config_name: in a config.json; NULL: as `name` */
 	int64_t *at;
 };
 

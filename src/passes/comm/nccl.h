@@ -44,7 +44,7 @@ struct nccl_rank {
 	int64_t waited_ns; /* time that this rank waited for the last one */
 	double induced_ns; /* sum of the median waits of the others, where this rank came last */
 	int64_t judged_waited_ns; /* part of waited_ns in the judged window */
-	/* The same sums over the instances that decide the verdict. */
+	/* times_last and induced_ns over the instances that decide the verdict */
 	size_t kept_last;
 	double kept_induced_ns;
 };

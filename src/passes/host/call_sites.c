@@ -169,7 +169,7 @@ static int call_sites_add_thread(struct sites *x, uint32_t thread, uint32_t *bel
 	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		uint32_t site = nsx_call_site(t, i);
 		bool told = nsx_call_does(t, i, nsx_api_allocates, x->does) ||
-			    t->calls.cls[i] == NSX_CALL_SYNC; /* it allocates or waits */
+			    t->calls.cls[i] == NSX_CALL_SYNC; /* the call allocates or waits */
 		uint32_t range = NSX_NONE;
 		int64_t at_ns;
 
