@@ -178,7 +178,8 @@ static void print_zsh_options(const struct nsx_cmd *c)
 static void print_zsh(void)
 {
 	fputs("#compdef nsys-explain\n_nsys_explain()\n{\n"
-	      "\tlocal -a commands questions\n\tcommands=(\n", stdout);
+	      "\tlocal -a commands questions\n\tcommands=(\n"
+	      "\t\t'help:what a command does, and its options'\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t\t'%s:", nsx_commands[i]->name);
 		print_quoted(nsx_commands[i]->summary, "\\");
@@ -225,6 +226,8 @@ static void print_fish_place(const struct nsx_cmd *c)
 
 static void print_fish(void)
 {
+	fputs("complete -c nsys-explain -n __fish_use_subcommand -a help "
+	      "-d 'what a command does, and its options'\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		const struct nsx_cmd *c = nsx_commands[i];
 

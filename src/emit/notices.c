@@ -141,24 +141,24 @@ int nsx_write_gitlab(const struct nsx_out_file *f, FILE *out, struct nsx_err *er
 
 /* JUnit ---------------------------------------------------------------------------*/
 
-/* Replaces characters that XML does not have by "?". */
+/* Replaces characters by "?" that XML does not have, or that hide text or turn it round. */
 static void put_xml(FILE *out, const char *s)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+	size_t n;
 
 	nsx_buf_add_utf8(&b, s, strlen(s));
-	for (const char *p = b.n ? b.p : ""; *p; p++) {
-		bool is_none = !strncmp(p, "\xef\xbf\xbe", 3) || !strncmp(p, "\xef\xbf\xbf", 3);
+	for (const char *p = b.p, *end = b.p + b.n; p < end; p += n) {
 		const char *entity = *p == '<' ? "&lt;" : *p == '>' ? "&gt;" :
 				     *p == '&' ? "&amp;" : *p == '"' ? "&quot;" : NULL;
+		uint32_t c = nsx_code_point(p, &n);
 
 		if (entity)
 			fputs(entity, out);
-		else if (is_none || ((unsigned char)*p < 0x20 && !strchr("\t\n", *p)))
+		else if (c != '\n' && c != '\t' && (nsx_is_unsafe(c) || c == 0xfffe || c == 0xffff))
 			putc('?', out);
 		else
-			putc(*p, out);
-		p += is_none ? 2 : 0;
+			fwrite(p, 1, n, out);
 	}
 }
 

@@ -316,7 +316,7 @@ static void report_md_add_outliers(const struct nsx_freport *r, struct nsx_buf *
 		return;
 	nsx_buf_adds(b, "\nRanks, and hosts with all their ranks, that differ from the others (by "
 	       "five median deviations and 3 %) in a column of tables/ranks.csv:\n\n"
-	       "| ranks | host | metric | value | median | z |\n"
+	       "| ranks | host | metric | value | median | median deviations |\n"
 	       "|---|---:|---|---:|---:|---:|\n");
 	for (size_t i = 0; i < NSX_MIN(t->nrows, MOST_ROWS); i++) {
 		const struct nsx_cell *row = nsx_row_at(t, i);
@@ -329,7 +329,8 @@ static void report_md_add_outliers(const struct nsx_freport *r, struct nsx_buf *
 		nsx_md_add_cell(b, r->arena, col, &row[O_VALUE], NULL);
 		nsx_buf_adds(b, " | ");
 		nsx_md_add_cell(b, r->arena, col, &row[O_MEDIAN], NULL);
-		nsx_buf_printf(b, " | %.3g |\n", row[O_Z].u.f);
+		nsx_buf_printf(b, " | %.*f |\n", fabs(row[O_Z].u.f) < 100 ? 1 : 0,
+			       row[O_Z].u.f);
 	}
 }
 

@@ -31,6 +31,7 @@ commands=$("$prog" --help | sed -n '/^commands:/,/^exit/s/^  \([a-z-]*\) .*/\1/p
 for shell in bash zsh fish; do
 	"$prog" completion $shell >"$work/$shell"
 	for c in $commands; do holds "$shell knows $c" grep -qw -- "$c" "$work/$shell"; done
+	holds "$shell offers help" grep -qE "(words=\"|-a |')help[: ]" "$work/$shell"
 	holds "$shell knows an option" grep -q -- 'kernel-limit' "$work/$shell"
 	if command -v $shell >/dev/null; then holds "$shell reads it" $shell -n "$work/$shell"
 	else part_skipped "$shell is not here"; fi
@@ -87,6 +88,7 @@ for shell in zsh fish; do
 	fi
 	whole() { if [ "$shell" = zsh ]; then complete_zsh "$2" "$3"; else complete_fish "$1" "$3"; fi; }
 	holds "$shell: a command" whole completion etion 'nsys-explain compl'
+	holds "$shell: help" whole help lp 'nsys-explain he'
 	holds "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
 	holds "$shell: an option of the default command" whole --kernel-limit imit 'nsys-explain --kernel-l'
 	holds "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'

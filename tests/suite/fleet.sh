@@ -18,6 +18,10 @@ done
 "$b/fleet-gen" many none ranks=24 hosts=3 format=digest && "$prog" fleet many/traces -q -o many/report 2>err
 holds 'a note of a table' grep -q '<td class="soft" colspan="8">9 more in <code>tables/ranks.csv</code></td>' many/report/report.html
 rm -rf many
+# A rank far from the others is so many deviations away, in digits.
+"$b/fleet-gen" far data_late ranks=32 hosts=4 format=digest strength=400 && "$prog" fleet far/traces -q -o far/report 2>err
+holds 'deviations in digits' grep -qE '^\| 5 \| 2 \| idle per step \| .* \| [0-9]{4} \|$' far/report/report.md
+rm -rf far
 planted most data_most ranks=8 hosts=2
 planted tp_link slow_link tp=2 ranks=16
 planted tp_slow gpu_slow tp=2 ranks=16

@@ -30,6 +30,7 @@ for r in run["results"]:
     assert place["region"]["startLine"] >= 1 and re.fullmatch(r"[!-~]+", place["artifactLocation"]["uri"]), place
     assert all(isinstance(x, str) for x in r["partialFingerprints"].values())
 suites = ET.parse("r.xml").getroot()
+assert not re.search("[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", open("r.xml", encoding="utf-8").read()), "hidden or turned text"
 assert suites.tag == "testsuites" and [s.tag for s in suites] == ["testsuite"]
 suite = suites[0]
 cases = suite.findall("testcase")
@@ -69,6 +70,8 @@ for t in "$fix"/hostile_*.sqlite; do
 	"$prog" "$t" --brief >out 2>&1 || continue
 	tell 0 "$t" --out r --no-html; holds "$(basename "$t")" python3 check.py - 0 - 0
 done
+turned=$(printf 'a\342\200\256b.sqlite'); cp "$fix/launch_bound.sqlite" "$turned"
+tell 0 "$turned" --out r --no-html; holds 'a name that turns text round' python3 check.py - 0 - 0
 echo mine >mine; printf '[]' >gl-code-quality-report.json
 for wrong in '--junit mine' '--sarif mine' '--annotations gitlab' '--annotations github --md' '--annotations bitbucket'; do
 	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_renamed.sqlite" -o e $wrong >out 2>err; rc=$?
