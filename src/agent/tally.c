@@ -4,7 +4,7 @@
 
 #define COLUMNS(X)                                                            \
 	X(KIND, "kind", STR, "what it is")                                    \
-	X(NAME, "name", STR, "its name")                                      \
+	X(NAME, "name", STR, "name of the operation")                         \
 	X(COUNT, "count", I64, "how often")                                   \
 	X(TOTAL, "total_ns", I64, "total time inside the requested part")     \
 	X(MEAN, "mean_ns", I64, "total / count")                              \

@@ -19,7 +19,7 @@ struct args {
 static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON", .is_json = true),
 	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
-	OPT(0, "csv", NULL, NULL, FLAG, csv, "its first table as CSV"),
+	OPT(0, "csv", NULL, NULL, FLAG, csv, "first table of the answer, as CSV"),
 	OPT(0, "limit", "top", "N", INT, limit,
 	    "rows of a table (default 20; of CSV all that the answer has)",
 	    .least = 1, .most = 100000),
@@ -34,7 +34,7 @@ static const struct nsx_opt opts[] = {
 
 /* Columns of the table of next questions. */
 #define NEXT_COLUMNS(X)                                                       \
-	X(NEXT_QUESTION, "question", STR, "of this command")                  \
+	X(NEXT_QUESTION, "question", STR, "question of this command")         \
 	X(NEXT_ARGUMENT, "argument", STR, "what it needs")                    \
 	X(NEXT_WHY, "why", STR, "what it would tell")
 NSX_COLUMNS(next_cols, NEXT_COLUMNS);

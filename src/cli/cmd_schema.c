@@ -11,7 +11,7 @@ struct args {
 	bool json;
 };
 static const struct nsx_opt opts[] = {
-	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the same as JSON",
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json, "the contents as JSON",
 		.is_json = true),
 };
 
@@ -26,11 +26,11 @@ NSX_COLUMNS(view_cols, VIEW_COLUMNS);
 #define OTHER_COLUMNS(X)                                                      \
 	X(OTHER_TABLE, "table", STR, "a table that nothing here reads")       \
 	X(OTHER_WHAT, "what", STR, "table, view, virtual table")              \
-	X(OTHER_ROWS, "rows", I64, "its rows")
+	X(OTHER_ROWS, "rows", I64, "rows of the table")
 NSX_COLUMNS(other_cols, OTHER_COLUMNS);
 #define PASS_COLUMNS(X)                                                       \
 	X(ID, "id", STR, "the analysis")                                      \
-	X(TITLE, "title", STR, "its heading in the report")                   \
+	X(TITLE, "title", STR, "heading in the report")                       \
 	X(CAN, "can_run", BOOL, "whether the file has what it needs")         \
 	X(LACKS, "missing", STR, "what it lacks")
 NSX_COLUMNS(pass_cols, PASS_COLUMNS);

@@ -109,7 +109,7 @@ static int scan_activity(struct nsx_conv *c, enum nsx_activity a, struct nsx_err
 	return rc;
 }
 
-/* A damaged table is converted up to the damage. */
+/* Reads all tables of the activities. A damaged table is converted up to the damage. */
 static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++) {

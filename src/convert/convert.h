@@ -33,8 +33,8 @@ extern const char *const nsx_activity_names[NSX_NACTIVITIES];
 /* How a trace stands among several in one output. All zero: it is the only one. */
 struct nsx_trace_place {
 	uint32_t ntraces;
-	uint32_t trace;	    /* from 0, below NSX_MAX_TRACES                 */
-	uint32_t machine;   /* from 1; 0: there is only one                 */
+	uint32_t trace;	    /* number of the trace, from 0, below NSX_MAX_TRACES */
+	uint32_t machine;   /* number of the machine, from 1; 0: all traces are of one */
 	bool names_no_gpus; /* another trace of the same machine already names its GPUs */
 	int64_t offset_ns;  /* added to its clock to get that of the output */
 };

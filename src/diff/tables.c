@@ -10,10 +10,11 @@
 
 #define LANE_COLUMNS(X)                                                                            \
 	X("gpu", I64, nsx_int(lane->device_id), "CUDA ordinal")                                    \
-	X("rank", I64, known_or_null(lane->rank), "in its job; null: not known, or not asked for")
+	X("rank", I64, known_or_null(lane->rank),                                                  \
+	  "rank in its job; null: not known, or not asked for")
 #define BUDGET_COLUMNS(X)                                                                          \
 	LANE_COLUMNS(X)                                                                            \
-	X("parent", STR, nsx_string(parent), "class it is part of; null: of the total")            \
+	X("parent", STR, nsx_string(parent), "class of which it is part; null: of the total")      \
 	X("class", STR, nsx_string(class), "total; compute, communication, copies, idle, which "   \
 	  "add up to it; or a part of one of these")                                               \
 	X("detail", STR, text_or_null(detail), "API call, range or operation")                     \
@@ -23,13 +24,13 @@
 	X("delta_ms", F64, nsx_ms(d->delta_ns), "after - before")
 #define KERNEL_COLUMNS(X)                                                                          \
 	LANE_COLUMNS(X)                                                                            \
-	X("kernel_before", STR, JOINED(0, name), "its name before; null: it is new")               \
-	X("kernel_after", STR, JOINED(1, name), "its name after; null: it is gone")                \
-	X("label_before", STR, JOINED(0, label), "the same in words")                              \
-	X("label_after", STR, JOINED(1, label), "the same in words")                               \
+	X("kernel_before", STR, JOINED(0, name), "name of the kernel before; null: it is new")     \
+	X("kernel_after", STR, JOINED(1, name), "name of the kernel after; null: it is gone")      \
+	X("label_before", STR, JOINED(0, label), "label of the kernel before")                     \
+	X("label_after", STR, JOINED(1, label), "label of the kernel after")                       \
 	X("variant_before", STR, JOINED(0, variant),                                               \
 	  "what tells it from others of its family: tile, layout, number")                         \
-	X("variant_after", STR, JOINED(1, variant), "the same after")                              \
+	X("variant_after", STR, JOINED(1, variant), "variant after")                               \
 	X("match", STR, nsx_string(nsx_match_names[d->rows.kind[k->row]]),                         \
 	  "exact, shape, template, variant, removed or new")                                \
 	X("before_ns", I64, nsx_int(k->d.before_ns),                                               \
@@ -37,12 +38,13 @@
 	X("after_ns", I64, nsx_int(k->d.before_ns + k->d.delta_ns), "mean of a unit",              \
 	  .adds = true)                                                                            \
 	X("delta_ns", I64, nsx_int(k->d.delta_ns), "after - before", .adds = true)                 \
-	X("count_ns", I64, nsx_int(k->count_ns), "of it: more or fewer launches", .adds = true)    \
-	X("clock_ns", I64, nsx_int(k->clock_ns), "of it: what all equal kernels changed by",       \
+	X("count_ns", I64, nsx_int(k->count_ns), "part of it: more or fewer launches",             \
 	  .adds = true)                                                                            \
-	X("own_ns", I64, nsx_int(k->own_ns), "of it: the rest", .adds = true)                      \
+	X("clock_ns", I64, nsx_int(k->clock_ns), "part of it: the change of all equal kernels",    \
+	  .adds = true)                                                                            \
+	X("own_ns", I64, nsx_int(k->own_ns), "part of it: the rest", .adds = true)                 \
 	X("overlap_ns", I64, nsx_int(k->overlap_ns),                                               \
-	  "of the rest: others run beside it, or no longer", .adds = true)                         \
+	  "part of the rest: others run beside it, or no longer", .adds = true)                    \
 	X("launches_before", F64, nsx_real(k->launches[0]), "launches of a unit", .adds = true)    \
 	X("launches_after", F64, nsx_real(k->launches[1]), "launches of a unit", .adds = true)     \
 	X("each_before_us", F64, nsx_us(k->each_ns[0]), "time of a launch")                        \
@@ -81,10 +83,10 @@
 	X("steady", BOOL, nsx_bool(x->steady), "lies in the steady window")
 #define FINDING_COLUMNS(X)                                                                         \
 	X("change", STR, nsx_string(nsx_appearance_names[f->change]), "appeared, gone or changed") \
-	X("key", STR, nsx_string(any->key), "of the finding, as in report.json")                   \
+	X("key", STR, nsx_string(any->key), "key of the finding, as in report.json")               \
 	X("title", STR, nsx_string(any->title), "what was found")                                  \
-	X("severity_before", STR, grade_of(f->before), "null: not found")                          \
-	X("severity_after", STR, grade_of(f->after), "null: not found")                            \
+	X("severity_before", STR, grade_of(f->before), "severity before; null: not found")         \
+	X("severity_after", STR, grade_of(f->after), "severity after; null: not found")            \
 	X("headroom_before_pct", F64, nsx_real(f->before ? 100 * f->before->share : NAN),          \
 	  "share of the judged window; null: not priced")                                          \
 	X("headroom_after_pct", F64, nsx_real(f->after ? 100 * f->after->share : NAN),             \
@@ -92,17 +94,17 @@
 #define CHECK_COLUMNS(X)                                                                           \
 	X("check", STR, nsx_string(c->id), "what is compared")                                     \
 	X("status", STR, nsx_string(nsx_check_names[c->status]), "pass, warn or fail")             \
-	X("before", STR, text_or_null(c->before), "its value")                                     \
-	X("after", STR, text_or_null(c->after), "its value")                                       \
+	X("before", STR, text_or_null(c->before), "value on the side before")                      \
+	X("after", STR, text_or_null(c->after), "value on the side after")                         \
 	X("text", STR, nsx_string(c->text), "what it means")
 #define GATE_COLUMNS(X)                                                                            \
-	X("gate", STR, nsx_string(g->expr), "as given")                                            \
+	X("gate", STR, nsx_string(g->expr), "gate as given")                                       \
 	X("result", STR, nsx_string(nsx_gate_names[g->result]), "pass, undecided or fail")         \
 	X("subject", STR, text_or_null(g->subject), "the GPU where it looks worst; null: of all")  \
-	X("change", F64, nsx_real(g->change), "in unit")                                           \
+	X("change", F64, nsx_real(g->change), "change, in `unit`")                                 \
 	X("lo", F64, nsx_real(g->lo), "lower end of its interval")                                 \
 	X("hi", F64, nsx_real(g->hi), "upper end of its interval")                                 \
-	X("limit", F64, nsx_real(g->limit), "in unit")                                             \
+	X("limit", F64, nsx_real(g->limit), "limit, in `unit`")                                    \
 	X("unit", STR, text_or_null(g->unit), "%, ms, bytes; null: a count")                       \
 	X("figure", STR, nsx_string(g->figure), "what the limit is on")                            \
 	X("mean_change", F64, nsx_real(g->mean),                                                   \

@@ -12,7 +12,7 @@
 	X(PID, "pid", I64, "process")                                                              \
 	X(DEVICE, "device_id", I64, "CUDA ordinal; null: no replay was recorded")                  \
 	X(GRAPH, "graph_id", I64, "the graph")                                                     \
-	X(EXEC, "graph_exec_id", I64, "its executable instance; null in node mode")                \
+	X(EXEC, "graph_exec_id", I64, "executable instance of the graph; null in node mode")       \
 	X(MODE, "mode", STR,                                                                       \
 	  "graph: whole replays; node: their nodes; opaque: nothing was recorded")                 \
 	X(LAUNCHES, "launches", I64, "launch calls", .adds = true)                                 \

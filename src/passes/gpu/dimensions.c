@@ -8,21 +8,21 @@
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \
-	X(MEASURE, "measure", STR, "what")                                    \
+	X(MEASURE, "measure", STR, "what is measured")                        \
 	X(VALUE, "value", F64, "the figure; null: not known")                 \
-	X(UNIT, "unit", STR, "of the value")                                  \
+	X(UNIT, "unit", STR, "unit of the value")                             \
 	X(FROM, "from", STR, "section with the details")
 NSX_COLUMNS(cols, COLUMNS);
 #define SHOWN_COLUMNS(X)                                                      \
 	X(SHOWN_DIMENSION, "dimension", STR, "one of the four questions")     \
-	X(SHOWN_MEASURE, "measure", STR, "what")                              \
+	X(SHOWN_MEASURE, "measure", STR, "what is measured")                  \
 	X(SHOWN_VALUE, "value", F64, "how much")                              \
-	X(SHOWN_UNIT, "unit", STR, "of the value")
+	X(SHOWN_UNIT, "unit", STR, "unit of the value")
 NSX_COLUMNS(shown_cols, SHOWN_COLUMNS);
 static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
 #define ANSWER_COLUMNS(X)                                                          \
 	X(QUESTION, "question", STR, "CUDA ordinal of the GPU that sets the pace") \
-	X(ANSWER, "answer", STR, "in words")
+	X(ANSWER, "answer", STR, "the answer in words")
 NSX_LAYOUT_OF(answers_layout, ANSWER_COLUMNS, .key = "answers", .json_rows = NSX_ALL_ROWS);
 enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
 static const struct nsx_layout layouts[NDIMENSIONS] = {

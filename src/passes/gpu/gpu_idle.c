@@ -7,11 +7,11 @@
 	X(WINDOW, "window_ms", F64, "length of the window")                                        \
 	X(BUSY, "busy_ms", F64, "union of kernels, copies, memsets and graph replays")             \
 	X(IDLE, "idle_ms", F64, "window_ms less busy_ms")                                          \
-	X(IDLE_PCT, "idle_pct_of_window", F64, "its share")                                        \
+	X(IDLE_PCT, "idle_pct_of_window", F64, "idle_ms as a share of the window")                 \
 	X(EDGE, "edge_idle_ms", F64, "part of idle_ms before the first and after the last work")   \
 	X(K_BUSY, "kernel_busy_ms", F64, "union of kernels and graph replays")                     \
 	X(K_IDLE, "kernel_idle_ms", F64, "window_ms less kernel_busy_ms")                          \
-	X(K_PCT, "kernel_idle_pct_of_window", F64, "its share")                                    \
+	X(K_PCT, "kernel_idle_pct_of_window", F64, "kernel_idle_ms as a share of the window")      \
 	X(GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define CAUSE_COLUMNS(X)                                                      \
@@ -24,9 +24,9 @@ NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
 #define GAP_COLUMNS(X)                                                                   \
 	X(GAP_DEVICE, "device_id", I64, "CUDA ordinal")                                  \
-	X(GAP_START, "gap_start_ns", I64, "the device runs dry")                         \
-	X(GAP_END, "gap_end_ns", I64, "the next work starts")                            \
-	X(GAP_MS, "gap_ms", F64, "its length")                                           \
+	X(GAP_START, "gap_start_ns", I64, "instant at which the device runs dry")        \
+	X(GAP_END, "gap_end_ns", I64, "instant at which the next work starts")           \
+	X(GAP_MS, "gap_ms", F64, "length of the gap")                                    \
 	X(GAP_CAUSE, "cause", STR, "cause of the greatest part of the gap")              \
 	X(GAP_DETAIL, "cause_detail", STR, "call or range that this part is charged to") \
 	X(GAP_OP, "next_op", STR, "the work that ends the gap")                          \
@@ -36,7 +36,7 @@ NSX_COLUMNS(gap_cols, GAP_COLUMNS);
 	X(GAPS_DEVICE, "device_id", I64, "CUDA ordinal")                         \
 	X(GAPS_LENGTH, "length", STR, "gaps of this length; edges are left out") \
 	X(GAPS_COUNT, "count", I64, "gaps")                                      \
-	X(GAPS_MS, "total_ms", F64, "their sum")
+	X(GAPS_MS, "total_ms", F64, "sum of these gaps")
 NSX_COLUMNS(gap_length_cols, GAP_LENGTH_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = NSX_ALL_ROWS},

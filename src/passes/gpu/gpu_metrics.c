@@ -8,13 +8,13 @@
 #define COLUMNS(X)                                                                                 \
 	X(DEVICE, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")           \
 	X(METRIC, "metric_id", I64, "id of the counter in its source")                             \
-	X(NAME, "metric_name", STR, "its name")                                                    \
+	X(NAME, "metric_name", STR, "name of the counter")                                         \
 	X(SCOPE, "scope", STR, "window, or when the GPU computes, communicates, copies or idles")  \
 	X(SAMPLES, "samples", I64,                                                                 \
 	  "samples with at least half of their period in the scope (window: any part)")            \
 	X(MEAN, "mean", F64, "mean, weighted by the time of each sample in the scope")             \
 	X(P50, "p50", F64, "median of the samples")                                                \
-	X(P95, "p95", F64, "their 95th percentile")                                                \
+	X(P95, "p95", F64, "95th percentile of the samples")                                       \
 	X(MAX, "max", F64, "maximum of samples with any time in the scope")                        \
 	X(PERIOD, "sample_period_us", F64, "period that a sample stands for")                      \
 	X(COVERAGE, "coverage_pct", F64, "sampled share of the scope's time")
@@ -22,15 +22,15 @@ NSX_COLUMNS(cols, COLUMNS);
 #define ANSWER_COLUMNS(X)                                                                          \
 	X(ANSWER_DEVICE_ID, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown") \
 	X(ANSWER_QUESTION, "question", STR, "what is asked")                                       \
-	X(ANSWER, "answer", STR, "in words")                                                       \
+	X(ANSWER, "answer", STR, "the answer in words")                                            \
 	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that answers")                      \
-	X(ANSWER_SCOPE, "scope", STR, "of that counter")                                           \
-	X(ANSWER_MEAN, "mean", F64, "of it")
+	X(ANSWER_SCOPE, "scope", STR, "scope of that counter")                                     \
+	X(ANSWER_MEAN, "mean", F64, "mean of the counter in that scope")
 NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
 #define RATE_COLUMNS(X)                                                                            \
 	X(RATE_DEVICE_ID, "device_id", I64, "CUDA ordinal, or the number of the GPU if unknown")   \
 	X(RATE_METRIC_NAME, "metric_name", STR, "the counter, percent of the peak")                \
-	X(RATE_SCOPE, "scope", STR, "when")                                                        \
+	X(RATE_SCOPE, "scope", STR, "window, or while kernels compute")                            \
 	X(RATE_MEAN_GBPS, "mean_gbps", F64, "mean times the peak, 10^9 bytes a second")            \
 	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")                        \
 	X(RATE_PEAK_GBPS, "peak_gbps", F64, "memory bandwidth of the GPU")
@@ -39,7 +39,7 @@ NSX_COLUMNS(rate_cols, RATE_COLUMNS);
 	X(COUNTER_DEVICE_ID, "device_id", I64,                                    \
 	  "CUDA ordinal, or the number of the GPU if unknown")                    \
 	X(COUNTER_METRIC_ID, "metric_id", I64, "id of the counter in its source") \
-	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                    \
+	X(COUNTER_METRIC_NAME, "metric_name", STR, "name of the counter")         \
 	X(COUNTER_SAMPLES, "samples", I64, "samples that touch the window")       \
 	X(COUNTER_MAX, "max", F64, "maximum of these samples")                    \
 	X(COUNTER_WINDOW, "window", F64, "mean over the window")                  \

@@ -29,7 +29,7 @@ NSX_COLUMNS(group_cols, GROUP_COLUMNS);
 	X(SLOW_PROCESS, "process", I64, "pid of the process")                                      \
 	X(SLOW_DEVICE_ID, "device_id", I64, "CUDA ordinal")                                        \
 	X(SLOW_INDEX, "index", I64, "which iteration")                                             \
-	X(SLOW_WALL_MS, "wall_ms", F64, "its length")                                              \
+	X(SLOW_WALL_MS, "wall_ms", F64, "length of the iteration")                                 \
 	X(SLOW_EXCESS_MS, "excess_ms", F64, "above the median")                                    \
 	X(SLOW_COMPUTE_ONLY_MS, "compute_only_ms", F64, "difference from the median iteration")    \
 	X(SLOW_COMPUTE_COPY_MS, "compute_copy_ms", F64, "difference from the median iteration")    \

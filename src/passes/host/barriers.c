@@ -22,7 +22,7 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(P_COUNT, "barrier_event_count", I64, "events")                                           \
 	X(P_TOP, "top_barrier", STR, "barrier with the highest cost, or of equal cost with the "   \
 				     "longest time")                                               \
-	X(P_KIND, "top_barrier_kind", STR, "its class")
+	X(P_KIND, "top_barrier_kind", STR, "class of that wait")
 NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "barriers", .csv = "barriers", .cols = cols, .ncols = PID},

@@ -23,7 +23,7 @@ NSX_COLUMNS(cols, COLUMNS);
 #define THREAD_COLUMNS(X)                                                     \
 	X(T_PID, "pid", I64, "process")                                       \
 	X(T_TID, "tid", I64, "thread")                                        \
-	X(T_NAME, "thread_name", STR, "its name")                             \
+	X(T_NAME, "thread_name", STR, "name of the thread")                   \
 	X(T_SAMPLES, "samples", I64, "samples of this thread", .adds = true)  \
 	X(T_PCT, "pct_of_samples", F64, "share of all samples", .adds = true) \
 	X(T_IDLE, "gpu_idle_samples", I64,                                    \

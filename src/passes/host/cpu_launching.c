@@ -6,14 +6,14 @@
 #define COLUMNS(X)                                                              \
 	X(PID, "pid", I64, "process")                                           \
 	X(TID, "tid", I64, "thread")                                            \
-	X(NAME, "thread_name", STR, "its name")                                 \
+	X(NAME, "thread_name", STR, "name of the thread")                       \
 	X(DEVICE, "device_id", I64, "CUDA ordinal of the device for this work") \
 	X(GPU, "gpu", STR, "distinguishes GPUs with the same ordinal")          \
-	X(PCI, "pci_address", STR, "of that GPU")                               \
+	X(PCI, "pci_address", STR, "place of that GPU on the PCI bus")          \
 	X(NUMA, "numa_node", I64, "NUMA node nearest to the GPU")               \
 	X(OPS, "gpu_ops", I64, "GPU work that the thread launched")             \
 	X(NCPUS, "cpus", I64, "CPUs that the thread ran on")                    \
-	X(CPUS, "cpu_list", STR, "their numbers")
+	X(CPUS, "cpu_list", STR, "numbers of these CPUs")
 NSX_COLUMNS(cols, COLUMNS);
 const struct nsx_layout cpu_launching_layout = {.key = "launching",
 						NSX_COLS(cols)};

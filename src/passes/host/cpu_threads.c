@@ -6,8 +6,8 @@
 #define COLUMNS(X)                                                                                 \
 	X(PID, "pid", I64, "process")                                                              \
 	X(TID, "tid", I64, "thread")                                                               \
-	X(THREAD, "thread_name", STR, "its name")                                                  \
-	X(PROCESS, "process_name", STR, "its process's name")                                      \
+	X(THREAD, "thread_name", STR, "name of the thread")                                        \
+	X(PROCESS, "process_name", STR, "name of the thread's process")                            \
 	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU", .adds = true)                                 \
 	X(UTILISATION, "utilization_pct", F64, "share of the time in which scheduling was "        \
 					       "traced")                                           \
@@ -19,7 +19,7 @@ NSX_COLUMNS(cols, COLUMNS);
 #define WAIT_COLUMNS(X)                                                                            \
 	X(WAIT_PID, "pid", I64, "process")                                                         \
 	X(WAIT_TID, "tid", I64, "thread")                                                          \
-	X(WAIT_THREAD_NAME, "thread_name", STR, "its name")                                        \
+	X(WAIT_THREAD_NAME, "thread_name", STR, "name of the thread")                              \
 	X(WAIT_PREEMPTIONS, "preemptions", I64, "times the thread left a CPU although it could "   \
 						"run")                                             \
 	X(WAIT_RUNNABLE_MS, "runnable_ms", F64, "time in which the thread could run but had no CPU")

@@ -17,11 +17,11 @@ NSX_COLUMNS(cols, COLUMNS);
 #define SPREAD_COLUMNS(X)                                                               \
 	X(S_LIBRARY, "library", STR, "the library")                                     \
 	X(S_FUNCTION, "function", STR, "the function")                                  \
-	X(S_PROCESSES, "processes", I64, "that call it")                                \
+	X(S_PROCESSES, "processes", I64, "processes that call the function")            \
 	X(S_LEAST, "least_ms", F64, "least time that a process spends in the function") \
-	X(S_LEAST_PID, "least_pid", I64, "that process")                                \
-	X(S_MOST, "most_ms", F64, "the most")                                           \
-	X(S_MOST_PID, "most_pid", I64, "that process")                                  \
+	X(S_LEAST_PID, "least_pid", I64, "process with the least time")                 \
+	X(S_MOST, "most_ms", F64, "most time that a process spends in the function")    \
+	X(S_MOST_PID, "most_pid", I64, "process with most time")                        \
 	X(S_DIFFERENCE, "difference_ms", F64, "most less least")
 NSX_COLUMNS(spread_cols, SPREAD_COLUMNS);
 static const struct nsx_layout layouts[] = {

@@ -8,17 +8,17 @@
 #define GPU_COLUMNS(X)                                                                             \
 	X(GPU_ID, "id", I64, "physical index")                                                     \
 	X(GPU_NAME, "name", STR, "model")                                                          \
-	X(GPU_UUID, "uuid", STR, "its uuid")                                                       \
+	X(GPU_UUID, "uuid", STR, "uuid of the GPU")                                                \
 	X(GPU_CUDA_DEVICE, "cuda_device", I64, "CUDA ordinal as the profiler saw it")              \
 	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")                        \
 	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                                        \
 	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")                             \
 	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64, "peak rate of its memory")      \
-	X(GPU_PCI_ADDRESS, "pci_address", STR, "its place on the PCI bus")                         \
+	X(GPU_PCI_ADDRESS, "pci_address", STR, "place on the PCI bus")                             \
 	X(GPU_NUMA_NODE, "numa_node", I64, "the NUMA node next to it")
 NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
 #define NIC_COLUMNS(X)                                                        \
-	X(NIC_ID, "id", I64, "its number")                                    \
+	X(NIC_ID, "id", I64, "number of the card")                            \
 	X(NIC_NAME, "name", STR, "name of its interface")                     \
 	X(NIC_LINK, "link", STR, "Ethernet or InfiniBand")
 NSX_COLUMNS(nic_cols, NIC_COLUMNS);

@@ -14,18 +14,18 @@
 	  "outer one counts")                                                                      \
 	X(GPU, "attributed_kernel_time_ms", F64,                                                   \
 	  "kernels whose innermost range has this name", .adds = true)                             \
-	X(KERNELS, "attributed_kernel_count", I64, "their number", .adds = true)                   \
+	X(KERNELS, "attributed_kernel_count", I64, "number of these kernels", .adds = true)        \
 	X(COVERAGE, "pid_attribution_coverage_pct", F64,                                           \
 	  "share of the process's kernel time that was launched in any range")
 NSX_COLUMNS(cols, COLUMNS);
 #define PID_COLUMNS(X)                                                                   \
 	X(P_PID, "pid", I64, "process")                                                  \
 	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")                   \
-	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")                      \
+	X(P_KERNELS, "pid_total_kernel_count", I64, "number of the process's kernels")   \
 	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64, "kernels launched in a range") \
 	X(P_FRACTION, "pid_attribution_coverage_fraction", F64,                          \
 	  "pid_attributed_kernel_time_ms over pid_total_kernel_time_ms")                 \
-	X(P_PCT, "pid_attribution_coverage_pct", F64, "the same as a percentage")
+	X(P_PCT, "pid_attribution_coverage_pct", F64, "coverage as a percentage")
 NSX_COLUMNS(pid_cols, PID_COLUMNS);
 #define RANGE_COLUMNS(X)                                                                           \
 	X(R_PID, "pid", I64, "process")                                                            \

@@ -8,7 +8,7 @@
 #define KERNEL_COLUMNS(X)                                                                          \
 	X(K_PID, "pid", I64, "process")                                                            \
 	X(K_PID_MS, "pid_total_kernel_time_ms", F64, "all kernels of the process")                 \
-	X(K_PID_PCT, "pid_pct_of_total_kernel_time", F64, "their share of all processes' kernels") \
+	X(K_PID_PCT, "pid_pct_of_total_kernel_time", F64, "share of the kernels of all processes") \
 	X(K_NAME, "kernel_name", STR, "full name of the kernel")                                   \
 	X(K_DEVICE, "device_id", I64, "CUDA ordinal in that process")                              \
 	X(K_COUNT, "call_count", I64, "executions that began in the window", .adds = true)         \
@@ -20,7 +20,7 @@ NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
 #define PID_COLUMNS(X)                                                                             \
 	X(PID, "pid", I64, "process")                                                              \
 	X(PID_TOTAL_KERNEL_TIME_NS, "total_kernel_time_ns", I64, "sum of kernel durations")        \
-	X(PID_TOTAL_KERNEL_TIME_MS, "total_kernel_time_ms", F64, "the same")                       \
+	X(PID_TOTAL_KERNEL_TIME_MS, "total_kernel_time_ms", F64, "the same sum in ms")             \
 	X(PID_KERNEL_COUNT, "kernel_count", I64, "kernels that began in the window")               \
 	X(PID_PCT_OF_TOTAL_KERNEL_TIME, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(pid_cols, PID_COLUMNS);

@@ -7,7 +7,7 @@
 #define TOP_COLUMNS(X)                                                                             \
 	X(T_PID, "pid", I64, "process")                                                            \
 	X(T_NS, "total_kernel_time_ns", I64, "sum of kernel durations")                            \
-	X(T_MS, "total_kernel_time_ms", F64, "the same")                                           \
+	X(T_MS, "total_kernel_time_ms", F64, "the same sum in ms")                                 \
 	X(T_LAUNCHES, "kernel_launches", I64, "kernels that began in the window")                  \
 	X(T_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(top_cols, TOP_COLUMNS);

@@ -7,7 +7,7 @@
 	X(ROW_COLUMN, "column", STR, "column of the table")                                        \
 	X(ROW_WINDOW_NS, "window_ns", I64, "length of the window that the value covers")           \
 	X(ROW_VALUES, "values", STR, "what stands there")                                          \
-	X(ROW_UNITS, "units", STR, "of the values")
+	X(ROW_UNITS, "units", STR, "units of the values")
 NSX_COLUMNS(row_cols, ROW_COLUMNS);
 const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_cols),
 					       .json_rows = NSX_ALL_ROWS};
