@@ -193,51 +193,37 @@ const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
 	return join_names(d, side, row, offsetof(struct nsx_kernel, label), a);
 }
 
-static void add_shape(struct nsx_buf *b, const uint32_t v[3])
+/* "64", "313×313" or "8×8×2". */
+static const char *say_shape(struct nsx_arena *a, const uint32_t v[3])
 {
-	nsx_buf_printf(b, "%u", v[0]);
-	if (v[1] > 1 || v[2] > 1)
-		nsx_buf_printf(b, "×%u", v[1]);
-	if (v[2] > 1)
-		nsx_buf_printf(b, "×%u", v[2]);
+	return v[2] > 1 ? nsx_arena_printf(a, "%u×%u×%u", v[0], v[1], v[2]) :
+	       v[1] > 1 ? nsx_arena_printf(a, "%u×%u", v[0], v[1]) :
+			  nsx_arena_printf(a, "%u", v[0]);
 }
 
 const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a)
 {
 	const struct nsx_kernel *k = nsx_row_kernel(d, row);
-	struct nsx_buf b = {0};
 
-	if (!k->known)
-		return "";
-	nsx_buf_adds(&b, "grid ");
-	add_shape(&b, k->grid);
-	nsx_buf_adds(&b, ", block ");
-	add_shape(&b, k->block);
-	return nsx_buf_keep(&b, a);
+	return !k->known ? "" : nsx_arena_printf(a, "grid %s, block %s", say_shape(a, k->grid),
+						 say_shape(a, k->block));
 }
 
-static void add_what(struct nsx_buf *b, const char *what)
+/* A number of registers or bytes; "": not known. */
+static const char *say_size(struct nsx_arena *a, uint32_t n)
 {
-	nsx_buf_printf(b, "%s%s ", b->n ? ", " : "", what);
+	return n == NSX_NONE ? "" : nsx_arena_printf(a, "%u", n);
 }
 
-static void tables_add_shapes(struct nsx_buf *b, const char *what, const uint32_t x[3],
-			      const uint32_t y[3])
+static const char *say_occupancy(struct nsx_arena *a, const struct nsx_kernel *k)
 {
-	if (!memcmp(x, y, 3 * sizeof(*x)))
-		return;
-	add_what(b, what);
-	add_shape(b, x);
-	nsx_buf_adds(b, " → ");
-	add_shape(b, y);
+	return k->occupancy < 0 ? "" : nsx_arena_printf(a, "%.0f %%", 100 * k->occupancy);
 }
 
-static void add_numbers(struct nsx_buf *b, const char *what, uint32_t x, uint32_t y)
+static void add_if_changed(struct nsx_buf *b, const char *what, const char *x, const char *y)
 {
-	if (x == y || x == NSX_NONE || y == NSX_NONE)
-		return;
-	add_what(b, what);
-	nsx_buf_printf(b, "%u → %u", x, y);
+	if (*x && *y && strcmp(x, y) != 0)
+		nsx_buf_printf(b, "%s%s %s → %s", b->n ? ", " : "", what, x, y);
 }
 
 const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_arena *a)
@@ -256,14 +242,12 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 	if (d->rows.has_grids[row])
 		nsx_buf_adds(&b, "other grids");
 	else
-		tables_add_shapes(&b, "grid", x->grid, y->grid);
-	tables_add_shapes(&b, "block", x->block, y->block);
-	add_numbers(&b, "registers", x->registers, y->registers);
-	add_numbers(&b, "shared memory", x->shared_bytes, y->shared_bytes);
-	if (x->occupancy >= 0 && y->occupancy >= 0 &&
-	    (int)(100 * x->occupancy) != (int)(100 * y->occupancy))
-		nsx_buf_printf(&b, "%soccupancy %.0f %% → %.0f %%",
-			       b.n ? ", " : "", 100 * x->occupancy, 100 * y->occupancy);
+		add_if_changed(&b, "grid", say_shape(a, x->grid), say_shape(a, y->grid));
+	add_if_changed(&b, "block", say_shape(a, x->block), say_shape(a, y->block));
+	add_if_changed(&b, "registers", say_size(a, x->registers), say_size(a, y->registers));
+	add_if_changed(&b, "shared memory", say_size(a, x->shared_bytes),
+		       say_size(a, y->shared_bytes));
+	add_if_changed(&b, "occupancy", say_occupancy(a, x), say_occupancy(a, y));
 	return nsx_buf_keep(&b, a);
 }
 
