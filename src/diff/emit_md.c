@@ -121,36 +121,29 @@ static void add_step_row(struct page *p, const char *what, const struct nsx_step
 		       c->test.a12, 100 * c->floor.at, nsx_verdict_names[c->verdict]);
 }
 
-/* The reason for the verdict of a lane or, for NSX_NONE, of the job. */
-static const char *why_of(const struct page *p, uint32_t lane)
-{
-	return lane == NSX_NONE ? (p->d->has_job ? p->d->job.why : NULL) :
-				  p->d->lanes[lane].change.why;
-}
-
-/* Lists reasons for verdicts that are not obvious, each once. A reason for the whole comparison is
- * already at the top.
+/* Lists reasons for verdicts that are not obvious, each once, with all it is about. A reason for the
+ * whole comparison is already at the top.
  */
 static void add_whys(struct page *p)
 {
 	size_t n = p->nlanes + 1, before = p->b.n;
-	uint32_t *of = nsx_arena_get(p->a, n * sizeof(*of));
+	const char **why = nsx_arena_get(p->a, n * sizeof(*why));
 
-	of[0] = NSX_NONE;
-	memcpy(of + 1, p->lanes, p->nlanes * sizeof(*of));
+	why[0] = p->d->has_job ? p->d->job.why : NULL;
+	for (size_t i = 1; i < n; i++)
+		why[i] = p->d->lanes[p->lanes[i - 1]].change.why;
 	for (size_t i = 0; !p->d->why && i < n; i++) {
-		const char *why = why_of(p, of[i]);
-		bool is_told = !why;
+		const char *reason = why[i];
 
-		for (size_t k = 0; k < i && !is_told; k++)
-			is_told = why_of(p, of[k]) && !strcmp(why_of(p, of[k]), why);
-		for (size_t k = i; k < n && !is_told; k++)
-			if (why_of(p, of[k]) && !strcmp(why_of(p, of[k]), why))
-				nsx_buf_printf(&p->b, "%s%s", k > i ? ", " : "- ",
-					       of[k] == NSX_NONE ? "job" :
-					       nsx_lane_name(p->d, of[k], p->a));
-		if (!is_told)
-			nsx_buf_printf(&p->b, ": %s\n", why);
+		for (size_t k = i; reason && k < n; k++) {
+			if (!why[k] || strcmp(why[k], reason) != 0)
+				continue;
+			nsx_buf_printf(&p->b, "%s%s", k > i ? ", " : "- ",
+				       !k ? "job" : nsx_lane_name(p->d, p->lanes[k - 1], p->a));
+			why[k] = NULL; /* told */
+		}
+		if (reason)
+			nsx_buf_printf(&p->b, ": %s\n", reason);
 	}
 	nsx_buf_adds(&p->b, p->b.n > before ? "\n" : "");
 }

@@ -277,35 +277,23 @@ static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns
 		s->most_ns[ns < 0] = ns;
 }
 
-/* Sums up changes by count, of kernels that both sides launch, but not equally often. */
-static struct sum sum_counted(const struct nsx_budget *x)
-{
-	struct sum s = {0};
-
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *k = &x->kernels[i];
-
-		if (k->launches[0] > 0 && k->launches[1] > 0)
-			add_to_sum(&s, k, k->count_ns);
-	}
-	return s;
-}
-
-/* Sums up the changes of a kind. Kernels matched by another name or shape are listed one by one
- * instead.
+/* Changes of kernels: by count, of those that both sides launch, but not equally often; by what runs
+ * beside them; or all changes of a kind. Kernels matched by another name or shape are of no kind, as
+ * they are listed one by one instead.
  */
-static struct sum sum_kind(const struct nsx_diff *d, const struct nsx_budget *x,
-			   enum nsx_kernel_category category)
+enum change { BY_COUNT, BY_OVERLAP, OF_KIND };
+
+static struct sum sum_changes(const struct nsx_diff *d, const struct nsx_budget *x,
+			      enum change what, enum nsx_kernel_category kind)
 {
 	struct sum s = {0};
 
-	for (size_t i = 0; i < x->nkernels; i++) {
-		const struct nsx_kernel_row *k = &x->kernels[i];
-
-		if (d->rows.kind[k->row] == NSX_M_EXACT &&
-		    nsx_row_kernel(d, k->row)->category == category)
-			add_to_sum(&s, k, k->d.delta_ns);
-	}
+	for (const struct nsx_kernel_row *k = x->kernels; k < x->kernels + x->nkernels; k++)
+		if (what == BY_COUNT ? k->launches[0] > 0 && k->launches[1] > 0 :
+		    what == OF_KIND  ? d->rows.kind[k->row] == NSX_M_EXACT &&
+					       nsx_row_kernel(d, k->row)->category == kind : true)
+			add_to_sum(&s, k, what == BY_COUNT ? k->count_ns :
+					  what == OF_KIND  ? k->d.delta_ns : k->overlap_ns);
 	return s;
 }
 
@@ -331,7 +319,7 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	const char *word = NULL;
 
 	for (enum nsx_kernel_category c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
-		struct sum s = sum_kind(d, x, c);
+		struct sum s = sum_changes(d, x, OF_KIND, c);
 
 		if (kind_words[c] && (double)s.ns * of_ns > 0 && llabs(s.ns) > llabs(most.ns)) {
 			most = s;
@@ -349,15 +337,6 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	nsx_buf_printf(b, "%s%zu %s (%s)", intro_by_share((double)most.ns, of_ns),
 		       most.n[most.ns < 0], word, nsx_text_change(a, (double)most.ns));
 	return true;
-}
-
-static int64_t sum_overlap(const struct nsx_budget *x)
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < x->nkernels; i++)
-		ns += x->kernels[i].overlap_ns;
-	return ns;
 }
 
 /* Adds "`sum` (new, +150 us)". */
@@ -411,8 +390,8 @@ static void add_kernel_part(struct nsx_buf *b, const struct nsx_diff *d,
 			    const struct nsx_budget *x, struct nsx_arena *a)
 {
 	double of_ns = (double)x->part[NSX_SHARE_COMPUTE].delta_ns;
-	int64_t overlap_ns = sum_overlap(x);
-	struct sum counted = sum_counted(x);
+	int64_t overlap_ns = sum_changes(d, x, BY_OVERLAP, 0).ns;
+	struct sum counted = sum_changes(d, x, BY_COUNT, 0);
 
 	if (add_cancelling(b, ", where ", d, x, a))
 		return;
