@@ -7,6 +7,7 @@
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define ALIKE 0.9      /* least share of common launches without a warning    */
+#define MOSTLY 0.5     /* the same without a failure, if only kernels tell units  */
 #define CLOCKS 0.02
 /* least difference between the sides in the share of lost launches that is a warning */
 #define LOST 0.01
@@ -183,9 +184,20 @@ static void compare_find_answered(const struct nsx_diff *d, double share[2])
 		share[0] = share[1] = NAN;
 }
 
+/* Whether something besides names of kernels says that units do like work: their own name, equal
+ * bytes, or kernels that all do as many times the work.
+ */
+static bool are_units_told(const struct nsx_diff *d)
+{
+	return d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL ||
+	       (d->totals.same_bytes && nsx_bytes_of(&d->totals.side[0]) > 0) ||
+	       nsx_find_multiple(d, 0).times != 1;
+}
+
 static void compare_work(struct nsx_diff *d)
 {
 	double like = nsx_likeness(&d->kernels, d->pool), share[2];
+	double least = are_units_told(d) ? NSX_UNLIKE : MOSTLY;
 	struct nsx_check *c;
 
 	compare_find_answered(d, share);
@@ -195,9 +207,9 @@ static void compare_work(struct nsx_diff *d)
 									 NSX_CHECK_WARN,
 		     "the kernels of one side are inside of CUDA graphs that were recorded as a "
 		     "whole: capture it with --cuda-graph-trace=node to compare them");
-	else if (like < NSX_UNLIKE && nsx_has_same_steps(d))
+	else if (like < least && nsx_has_same_steps(d))
 		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
-	else if (like < NSX_UNLIKE && !d->totals.same_work)
+	else if (like < least && !d->totals.same_work)
 		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
 		     "GPU work of one side was lost, so how long it took is not known" :
 		     "the two sides run different kernels: another program, or another part of it");
