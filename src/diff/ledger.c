@@ -20,23 +20,16 @@ struct lines {
 /* Parses a line without its end. Returns false if it is malformed. */
 static bool ledger_parse(char *text, struct nsx_arena *a, struct line *ret)
 {
-	char *rest = text, *end, *key = strsep(&rest, "\t");
 	double promised, won;
+	int key = 0, end = 0;
 
-	if (!rest || !*key)
+	if (sscanf(text, "%*[^\t]%n\t%lf\t%lf\t%n", &key, &promised, &won, &end) != 2 || !end ||
+	    !isfinite(promised) || !isfinite(won))
 		return false;
-	promised = strtod(rest, &end);
-	if (end == rest || *end != '\t')
-		return false;
-	rest = end + 1;
-	won = strtod(rest, &end);
-	if (end == rest || *end != '\t' || !isfinite(promised) || !isfinite(won))
-		return false;
-	ret->kept = !strcmp(end + 1, "kept");
-	key[strcspn(key, ":")] = '\0';
-	ret->kind = nsx_arena_strdup(a, key);
+	ret->kept = !strcmp(text + end, "kept");
+	ret->kind = nsx_arena_strndup(a, text, NSX_MIN(strcspn(text, ":"), (size_t)key));
 	ret->won = promised > 0 ? won / promised : NAN;
-	return ret->kept || !strcmp(end + 1, "not kept");
+	return ret->kept || !strcmp(text + end, "not kept");
 }
 
 static int ledger_read_file(const char *path, struct nsx_arena *a, struct lines *all,
