@@ -210,7 +210,7 @@ const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row, struct nsx_are
 }
 
 /* A number of registers or bytes; "": not known. */
-static const char *say_size(struct nsx_arena *a, uint32_t n)
+static const char *say_amount(struct nsx_arena *a, uint32_t n)
 {
 	return n == NSX_NONE ? "" : nsx_arena_printf(a, "%u", n);
 }
@@ -244,9 +244,9 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 	else
 		add_if_changed(&b, "grid", say_shape(a, x->grid), say_shape(a, y->grid));
 	add_if_changed(&b, "block", say_shape(a, x->block), say_shape(a, y->block));
-	add_if_changed(&b, "registers", say_size(a, x->registers), say_size(a, y->registers));
-	add_if_changed(&b, "shared memory", say_size(a, x->shared_bytes),
-		       say_size(a, y->shared_bytes));
+	add_if_changed(&b, "registers", say_amount(a, x->registers), say_amount(a, y->registers));
+	add_if_changed(&b, "shared memory", say_amount(a, x->shared_bytes),
+		       say_amount(a, y->shared_bytes));
 	add_if_changed(&b, "occupancy", say_occupancy(a, x), say_occupancy(a, y));
 	return nsx_buf_keep(&b, a);
 }
