@@ -121,8 +121,8 @@ static void add_step_row(struct page *p, const char *what, const struct nsx_step
 		       c->test.a12, 100 * c->floor.at, nsx_verdict_names[c->verdict]);
 }
 
-/* Lists reasons for verdicts that are not obvious, each once, with all it is about. A reason for the
- * whole comparison is already at the top.
+/* Lists reasons for verdicts that are not obvious, each once, with all it is about. A reason for
+ * the whole comparison is already at the top.
  */
 static void add_whys(struct page *p)
 {

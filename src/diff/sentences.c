@@ -277,9 +277,9 @@ static void add_to_sum(struct sum *s, const struct nsx_kernel_row *k, int64_t ns
 		s->most_ns[ns < 0] = ns;
 }
 
-/* Changes of kernels: by count, of those that both sides launch, but not equally often; by what runs
- * beside them; or all changes of a kind. Kernels matched by another name or shape are of no kind, as
- * they are listed one by one instead.
+/* Changes of kernels: by count, of those that both sides launch, but not equally often; by what
+ * runs beside them; or all changes of a kind. Kernels matched by another name or shape are of no
+ * kind, as they are listed one by one instead.
  */
 enum change { BY_COUNT, BY_OVERLAP, OF_KIND };
 
