@@ -435,20 +435,11 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 static bool has_equal_kernels(const struct nsx_diff *d, const struct nsx_budget *unit)
 {
 	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
-	double all = 0, equal = 0;
 
-	for (size_t i = 0; i < unit->nkernels; i++) {
-		const struct nsx_kernel_row *k = &unit->kernels[i];
-
-		all += (double)k->d.before_ns;
-		equal += d->rows.kind[k->row] == NSX_M_EXACT ? (double)k->d.before_ns : 0;
-	}
-	if (!totals_is_alike(unit->launches[0], unit->launches[1]))
-		return false;
-	if (all > 0)
-		return equal >= SAME_KERNELS * all;
-	return totals_is_alike((double)x->threads * (double)y->launches,
-			       (double)y->threads * (double)x->launches);
+	return totals_is_alike(unit->launches[0], unit->launches[1]) &&
+	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS :
+		totals_is_alike((double)x->threads * (double)y->launches,
+				(double)y->threads * (double)x->launches));
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
