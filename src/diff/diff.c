@@ -117,23 +117,10 @@ static double *launches_of(const struct nsx_kernels *kernels, const uint32_t *nu
 	return n;
 }
 
-/* Share of launches that two lanes have in common, by name; 1 if neither has any. */
 static double lanes_alike(const struct nsx_kernels *kernels, const double *x, const double *y)
 {
-	double common = 0, all = 0;
-
-	NSX_EACH_RUN(i, next, kernels->n, !strcmp(nsx_kernel_at(kernels, i),
-						  nsx_kernel_at(kernels, next))) {
-		double a = 0, b = 0;
-
-		for (size_t k = i; k < next; k++) {
-			a += x[k];
-			b += y[k];
-		}
-		common += NSX_MIN(a, b);
-		all += NSX_MAX(a, b);
-	}
-	return all > 0 ? common / all : 1;
+	return nsx_common_launches(kernels, (const double *const[]){x, y},
+				   offsetof(struct nsx_kernel, name));
 }
 
 enum { MOST_PAIRED = 64 }; /* most lanes that are paired, because all are compared with all */

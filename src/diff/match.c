@@ -343,34 +343,48 @@ struct nsx_kernel_rows nsx_match_kernels(const struct nsx_kernels *kernels,
 /* Likeness ------------------------------------------------------------------------*/
 
 struct named {
-	const char *base;
+	const char *text;
 	double n[2];
 };
 
-NSX_ORDER(cmp_named, struct named, TEXT(base));
+NSX_ORDER(cmp_named, struct named, TEXT(text));
+
+double nsx_common_launches(const struct nsx_kernels *kernels, const double *const n[2], size_t text)
+{
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	struct named *v = nsx_arena_get(a, kernels->n * sizeof(*v));
+	double common = 0, all = 0;
+
+	for (uint32_t i = 0; i < kernels->n; i++) {
+		const struct nsx_kernel *k = kernels->of[i][0] ?: kernels->of[i][1];
+
+		v[i] = (struct named){*(const char *const *)((const char *)k + text),
+				      {n[0][i], n[1][i]}};
+	}
+	nsx_sort(v, kernels->n, sizeof(*v), cmp_named);
+	NSX_EACH_RUN(i, next, kernels->n, !cmp_named(&v[i], &v[next])) {
+		double sum[2] = {0, 0};
+
+		for (size_t k = i; k < next; k++) {
+			sum[0] += v[k].n[0];
+			sum[1] += v[k].n[1];
+		}
+		common += NSX_MIN(sum[0], sum[1]);
+		all += NSX_MAX(sum[0], sum[1]);
+	}
+	return all > 0 ? common / all : 1;
+}
 
 double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2])
 {
 	struct work w = match_begin_work(kernels, pool);
-	struct named *v = nsx_arena_get(w.a, w.n * sizeof(*v));
-	double common = 0, all = 0;
+	double like;
 
-	for (uint32_t i = 0; i < w.n; i++) {
-		v[i].base = (kernels->of[i][0] ?: kernels->of[i][1])->base;
-		for (unsigned s = 0; s < 2; s++)
-			v[i].n[s] = w.launches[s][i] / (double)NSX_MAX(pool[s].nlanes, 1u);
-	}
-	nsx_sort(v, w.n, sizeof(*v), cmp_named);
-	NSX_EACH_RUN(i, next, w.n, !cmp_named(&v[i], &v[next])) {
-		double n[2] = {0, 0};
-
-		for (size_t k = i; k < next; k++) {
-			n[0] += v[k].n[0];
-			n[1] += v[k].n[1];
-		}
-		common += NSX_MIN(n[0], n[1]);
-		all += NSX_MAX(n[0], n[1]);
-	}
+	for (unsigned s = 0; s < 2; s++)
+		for (uint32_t i = 0; i < w.n; i++)
+			w.launches[s][i] /= (double)NSX_MAX(pool[s].nlanes, 1u);
+	like = nsx_common_launches(kernels, (const double *const *)w.launches,
+				   offsetof(struct nsx_kernel, base));
 	nsx_arena_free(w.a);
-	return all > 0 ? common / all : 1;
+	return like;
 }

@@ -83,7 +83,10 @@ size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 		 struct nsx_pair *pairs);
 
 #define NSX_UNLIKE 0.2 /* programs with less in common than this are different ones */
-/* Share of launches per unit that both sides have in common, by base name, 0..1; 1 if
- * neither side has any.
+/* Share of launches that two lists by kernel have in common, 0..1; 1 if neither has any. Kernels
+ * count as one if they share a text, whose offset in a kernel is given.
  */
+double nsx_common_launches(const struct nsx_kernels *kernels, const double *const n[2],
+			   size_t text);
+/* The same of launches per unit of both sides, by base name. */
 double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2]);
