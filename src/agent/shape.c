@@ -335,8 +335,8 @@ static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_nu
 	nsx_jsonw_end(w);
 }
 
-/* Whether a key holds a process: a number, or a text (nsx_pid_cell). */
-static bool names_process(const struct key *k)
+/* Whether a key holds a process or a device: a number, or a text (nsx_pid_cell, nsx_device_cell). */
+static bool names_owner(const struct key *k)
 {
 	size_t n;
 	const char *name = last_part(k, &n);
@@ -344,7 +344,8 @@ static bool names_process(const struct key *k)
 	if (*name == '*')
 		return k->of && strstr(k->of, "_pids_");
 	return k->type == NSX_T_I64 && ((n >= 3 && !memcmp(name + n - 3, "pid", 3)) ||
-					has_last_part(k, "process"));
+					has_last_part(k, "process") ||
+					has_last_part(k, "device_id"));
 }
 
 static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const struct key *k,
@@ -357,7 +358,7 @@ static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const st
 	const struct closed *c = word_set_of(k);
 
 	or_null |= may_be_null(s, k);
-	if (names_process(k)) {
+	if (names_owner(k)) {
 		nsx_jsonw_array(w, "anyOf");
 		nsx_jsonw_object(w, NULL);
 		put_schema_type(w, "integer", or_null);

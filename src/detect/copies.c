@@ -115,8 +115,8 @@ static void prove_small(const struct copies *c, struct nsx_evidence *e)
 		most = n[k] > n[most] ? k : most;
 	e->column = "small_count";
 	e->at[0] = (struct nsx_at){"direction", nsx_string(nsx_copy_direction(most))};
-	e->at[1] = (struct nsx_at){"device_id", nsx_int(t->device[
-		nsx_stream_of(t, first[most])->device].device_id)};
+	e->at[1] = (struct nsx_at){"device_id", nsx_device_cell(
+		t, nsx_stream_of(t, first[most])->device)};
 }
 
 static struct nsx_plan change_rows(struct copies *c, struct group *g, enum nsx_change_verb verb)

@@ -115,7 +115,7 @@ int nsx_detect_gpu_idle(struct nsx_detect *d, struct nsx_err *err)
 	if (facts->limiting == NSX_NONE)
 		return 0;
 	label = nsx_gpu_label(d->trace, facts->limiting);
-	f.proof[0].at[0].is = nsx_int(d->trace->device[facts->limiting].device_id);
+	f.proof[0].at[0].is = nsx_device_cell(d->trace, facts->limiting);
 	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena, &f.spans, err))
 		return err->rc;
 	f.guess_ns = (double)nsx_spans_total(&f.spans);

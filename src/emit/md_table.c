@@ -291,8 +291,10 @@ static const char *gpu_label(const struct nsx_report *report,
 
 	if (pid < 0)
 		pid = nsx_table_col(t, "process");
-	if (!report || cells[c].type != NSX_T_I64 || strcmp(t->layout->cols[c].key, "device_id"))
+	if (!report || strcmp(t->layout->cols[c].key, "device_id"))
 		return NULL;
+	if (cells[c].type != NSX_T_I64)
+		return cells[c].type == NSX_T_STR ? cells[c].u.s : NULL;
 	for (uint32_t d = 0; d < report->trace->ndevices; d++) {
 		const struct nsx_device *x = &report->trace->device[d];
 

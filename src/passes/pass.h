@@ -86,13 +86,9 @@ static inline int64_t nsx_range_inside(const struct nsx_trace *t, size_t range)
 	return nsx_in_window(t, nsx_range_start(&t->nvtx, range), nsx_range_end(&t->nvtx, range));
 }
 
-/* Cells that many tables use. They are null for an unknown process or device, and for the mean or
- * share of nothing.
+/* Cells that many tables use. They are null for an unknown process, and for the mean or share of
+ * nothing.
  */
-static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_t device)
-{
-	return device == NSX_NONE ? nsx_null() : nsx_int(t->device[device].device_id);
-}
 /* A number or an index; NSX_NONE becomes null. */
 static inline struct nsx_cell nsx_known_cell(uint32_t v)
 {

@@ -116,7 +116,7 @@ def per_device(t):
     for d in t.devices:
         mine = [k for k in t.kernels if k.D == d]
         comm = [k for k in mine if is_comm(k)]
-        out[t.ordinal[d]] = {
+        out[t.label[d]] = {
             "kernel_sum_ms": ms(sum(k.e - k.s for k in mine)),
             "kernel_union_ms": ms(length(union((k.s, k.e) for k in mine))),
             "nccl_sum_ms": ms(sum(k.e - k.s for k in comm)),

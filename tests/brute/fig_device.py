@@ -27,7 +27,7 @@ def gpu_idle(t):
         edge = busy[0][0] - w[0] + w[1] - busy[-1][1] if busy else whole
         note = "graph replays not counted"
         rows.append({
-            "device_id": t.ordinal[d], "window_ms": ms(whole), "busy_ms": ms(length(busy)),
+            "device_id": t.label[d], "window_ms": ms(whole), "busy_ms": ms(length(busy)),
             "idle_ms": ms(idle), "idle_pct_of_window": pct(idle, whole), "edge_idle_ms": ms(edge),
             "kernel_busy_ms": Choice(ms(length(running)), other={note: ms(length(bare))}),
             "kernel_idle_ms": Choice(ms(kernel_idle), other={note: ms(bare_idle)}),
@@ -55,7 +55,7 @@ def all_gaps(t):
 
 
 def gaps(t):
-    return [{"device_id": t.ordinal[d], "gap_start_ns": a, "gap_end_ns": b, "gap_ms": ms(n)}
+    return [{"device_id": t.label[d], "gap_start_ns": a, "gap_end_ns": b, "gap_ms": ms(n)}
             for n, a, b, d, _ in all_gaps(t)[:50]]
 
 
@@ -63,7 +63,7 @@ def gap_histogram(t):
     """Oracle figure only: {device: [[count, total ms] of <10 us, 10 us to 1 ms, longer]}."""
     out = {}
     for n, _, _, d, _ in all_gaps(t):
-        bins = out.setdefault(t.ordinal[d], [[0, 0] for _ in range(3)])
+        bins = out.setdefault(t.label[d], [[0, 0] for _ in range(3)])
         i = 0 if n < 10_000 else 1 if n < 1_000_000 else 2
         bins[i][0] += 1
         bins[i][1] += n
@@ -82,14 +82,14 @@ def partition(t):
     rows, whole = [], t.window[1] - t.window[0]
     for d in t.devices:
         for cls, ns in partition_of(t, d).items():
-            rows.append({"device_id": t.ordinal[d], "class": cls, "total_ns": ns,
+            rows.append({"device_id": t.label[d], "class": cls, "total_ns": ns,
                          "total_ms": ms(ns), "pct_of_window": pct(ns, whole)})
     return rows
 
 
 def partition_json(t):
     whole = t.window[1] - t.window[0]
-    return [{"device_id": t.ordinal[d], "window_ns": whole,
+    return [{"device_id": t.label[d], "window_ns": whole,
              **{f"{cls}_ns": ns for cls, ns in partition_of(t, d).items()}} for d in t.devices]
 
 
@@ -101,7 +101,7 @@ def idle_by_cause(t):
     """
     out = {}
     for d in t.devices:
-        sums = out.setdefault(t.ordinal[d], {})
+        sums = out.setdefault(t.label[d], {})
         for cause in ("edge", "page_migration", "unknown_unmatched", "device_side", "host_late", "launch_call",
                       "launch_to_start"):
             sums.setdefault(cause, 0)

@@ -14,7 +14,7 @@ def kernels(t):
         others = t.spans_on(d, lambda x: id(x) not in mine)
         dev = sample_stddev(ns)
         rows.append({
-            "kernel_name": name, "device_id": t.ordinal[d], "call_count": len(ns),
+            "kernel_name": name, "device_id": t.label[d], "call_count": len(ns),
             "total_time_ns": sum(ns), "total_time_ms": ms(sum(ns)),
             "avg_duration_us": us(sum(ns) / len(ns)),
             "min_duration_us": us(min(ns)), "max_duration_us": us(max(ns)),

@@ -32,7 +32,7 @@ def memcpy_summary(t):
         covered = union((x.s, x.e) for x in xs)
         size, busy = sum(x.bytes for x in xs), length(covered)
         rows.append({
-            "device_id": t.ordinal[d], "copy_kind_id": kind, "src_kind_id": src, "dst_kind_id": dst,
+            "device_id": t.label[d], "copy_kind_id": kind, "src_kind_id": src, "dst_kind_id": dst,
             "direction": COPY_KINDS.get(kind, "Unknown"), "count": len(xs), "bytes": size,
             "total_time_ns": sum(x.e - x.s for x in xs), "busy_ms": ms(busy),
             "gbps": size / busy if busy else None,
@@ -126,14 +126,14 @@ def cuda_graphs(t):
     rows = []
     for (pid, d, exec_), xs in group_by(t.graphs, lambda x: (x.pid, x.D, x.graphExecId)).items():
         ns = sum(x.e - x.s for x in xs)
-        rows.append({"pid": pid, "device_id": t.ordinal[d], "graph_exec_id": exec_,
+        rows.append({"pid": pid, "device_id": t.label[d], "graph_exec_id": exec_,
                      "graph_id": xs[0].graphId, "replays": len(xs), "total_ms": ms(ns),
                      "avg_us": us(ns / len(xs)),
                      "launches": Choice(len({id(x.launch) for x in xs if x.launch}), other={
                          "all of the process": sum(a.is_graph_launch for a in t.api
                                                    if a.pid == pid)})})
     for (pid, d, graph), ns in node_replays(t).items():
-        rows.append({"pid": pid, "device_id": t.ordinal[d], "graph_exec_id": None,
+        rows.append({"pid": pid, "device_id": t.label[d], "graph_exec_id": None,
                      "graph_id": graph, "replays": len(ns), "total_ms": ms(sum(ns)),
                      "avg_us": us(sum(ns) / len(ns)), "launches": len(ns)})
     return rows

@@ -24,7 +24,7 @@ def kernels_by_pid(t):
             rows.append({
                 "pid": pid, "pid_total_kernel_time_ms": ms(whole),
                 "pid_pct_of_total_kernel_time": pct(whole, everything),
-                "kernel_name": name, "device_id": t.ordinal[d], "call_count": len(ks),
+                "kernel_name": name, "device_id": t.label[d], "call_count": len(ks),
                 "total_time_ms": ms(ns), "avg_duration_us": us(ns / len(ks)),
                 "pct_of_pid_kernel_time": pct(ns, whole),
                 "pct_of_total_kernel_time": pct(ns, everything),

@@ -136,7 +136,7 @@ def steps_each(t):
             after = max(inside[1], x.end), min(end, x.end + x.gap) if x.gap is not None else 0
             scheduler = max(0, after[1] - after[0]) - length(clip(busy, after))
             rows.append({
-                "process": x.pid, "device_id": t.ordinal[device], "range_name": x.name,
+                "process": x.pid, "device_id": t.label[device], "range_name": x.name,
                 "kind": x.fields[1], "request_count": x.fields[2], "token_count": x.fields[3],
                 "start_ns": x.s, "end_ns": x.end, "gpu_start_ns": start,
                 "work_end_ns": work_end, "gpu_end_ns": end,

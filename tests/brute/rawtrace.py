@@ -136,13 +136,14 @@ class Trace:
 
     def load_devices(self):
         """(pid, ordinal) -> physical GPU, if the export has this mapping."""
-        self.gpu_of, by_ordinal = {}, {}
+        self.gpu_of, by_ordinal, self.gpu_id = {}, {}, {}
         vm_of = {u: vm >> 48 for u, vm in self.read("TARGET_INFO_GPU", "uuid", "vmId") if is_int(vm)}
         for pid, cuda, gpu, uuid in self.read("TARGET_INFO_CUDA_DEVICE",
                                               "pid", "cudaId", "gpuId", "uuid"):
             if is_int(pid) and is_int(cuda) and (uuid or is_int(gpu)):
                 self.gpu_of[pid, cuda] = self.gpu_of[pid, cuda, vm_of.get(uuid)] = uuid or gpu
                 by_ordinal.setdefault(cuda, set()).add(uuid or gpu)
+                self.gpu_id[uuid or gpu] = gpu if is_int(gpu) and gpu >= 0 else None
         self.gpu_of_ordinal = {o: next(iter(g)) for o, g in by_ordinal.items() if len(g) == 1}
         self.context_pid = {}
         for t in ("TARGET_INFO_CUDA_CONTEXT_INFO", "TARGET_INFO_CUDA_NULL_STREAM"):
@@ -226,6 +227,21 @@ class Trace:
             x.on = [d for d in x.on if d in self.ordinal]
         self.devices = sorted(self.ordinal, key=lambda d: (
             self.ordinal[d] is None, self.ordinal[d] or 0, str(d)))
+        self.label_devices()
+
+    def label_devices(self):
+        """Adds the host, or else the process, to ordinals that neither they nor the numbers of
+        GPUs tell apart (READING.md 3)."""
+        self.label = dict(self.ordinal)
+        ids = [self.gpu_id.get(d[1]) for d in self.devices]
+        if len(set(self.ordinal.values())) == len(ids) or None not in ids and len(set(ids)) == len(ids):
+            return
+        hosts = {x.P >> 48 for x in self.ops + self.api if x.P is not None}
+        for d in self.devices:
+            first = min((x.P for x in self.ops if x.D == d and x.P is not None), default=None)
+            if first is not None:
+                self.label[d] = (f"{self.ordinal[d]} (host {first >> 48})" if len(hosts) > 1
+                                 else f"{self.ordinal[d]} (pid {(first >> 24) & LOW24})")
 
     def load_nvtx(self):
         self.nvtx, self.domain_names = [], {}

@@ -82,7 +82,7 @@ static int nccl_cost_fill_device(struct nccl_costs *c, uint32_t device,
 	x->comm_ns = nsx_spans_total(&f->comm);
 	x->exposed_ns = nsx_spans_total(&x->exposed);
 	x->blocking_ns = nsx_spans_total(&x->blocking);
-	row[NCCL_DEVICE_ID] = nsx_int(d->device_id);
+	row[NCCL_DEVICE_ID] = nsx_device_cell(c->run->trace, device);
 	row[NCCL_DEVICE_COMM_MS] = nsx_ms(x->comm_ns);
 	row[NCCL_DEVICE_OVERLAP_PCT] = nsx_part_pct(x->comm_ns - x->exposed_ns, x->comm_ns);
 	row[NCCL_DEVICE_EXPOSED_MS] = nsx_ms(x->exposed_ns);

@@ -129,7 +129,7 @@ static void copies_fill_rows(const struct nsx_trace *t, const struct copy_groups
 		const struct copy_group *x = &g->v[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[DEVICE] = nsx_int(t->device[x->device].device_id);
+		row[DEVICE] = nsx_device_cell(t, x->device);
 		row[DIRECTION] = nsx_string(g->direction[x->kind]);
 		row[COPY_KIND] = nsx_string(g->copy_label[x->kind]);
 		row[SRC_KIND] = nsx_string(g->mem_label[x->src]);
@@ -170,7 +170,7 @@ static void copies_fill_devices(const struct nsx_run *run, const struct copy_gro
 			n[x->kind - 1] += x->count;
 			nsx_add_to(&bytes[x->kind - 1], x->bytes);
 		}
-		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[DEVICE_ID] = nsx_device_cell(t, d);
 		row[DEVICE_HOST_TO_DEVICE_COUNT] = nsx_int(n[0]);
 		row[DEVICE_TO_HOST_COUNT] = nsx_int(n[1]);
 		if (window_ns)
@@ -206,7 +206,7 @@ static void add_copy_sizes(const struct nsx_trace *t, const struct copy_groups *
 		if (!z->count)
 			continue;
 		row = nsx_add_row(table);
-		row[SIZE_DEVICE_ID] = nsx_int(t->device[device].device_id);
+		row[SIZE_DEVICE_ID] = nsx_device_cell(t, device);
 		row[SIZE_DIRECTION] = nsx_string(g->direction[i / NSIZES]);
 		row[SIZE] = nsx_string(size_names[i % NSIZES]);
 		row[SIZE_COUNT] = nsx_int(z->count);
@@ -245,7 +245,7 @@ static void fill_migration_causes(const struct nsx_trace *t, const struct copy_g
 		if (!x->count)
 			continue;
 		row = nsx_add_row(table);
-		row[CAUSE_DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[CAUSE_DEVICE_ID] = nsx_device_cell(t, (uint32_t)d);
 		row[CAUSE_DIRECTION] = nsx_string(g->direction[NSX_COPY_UVM_HTOD + kind]);
 		row[CAUSE] = nsx_string(cause_names[i % NSX_NMIGRATE_CAUSES]);
 		row[CAUSE_COUNT] = nsx_int(x->count);

@@ -124,7 +124,7 @@ static void fill_recorded_replays(struct graphs *g, struct nsx_table *table)
 			launches += y->call != NSX_NONE && (k == i || y->call != y[-1].call);
 		}
 		row[PID] = x->process == NSX_NONE ? nsx_int(0) : nsx_pid_cell(g->t, x->process);
-		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);
+		row[DEVICE] = nsx_device_cell(g->t, x->device);
 		row[GRAPH] = nsx_known_cell(x->graph);
 		row[EXEC] = nsx_known_cell(x->exec);
 		row[MODE] = nsx_string(x->is_node ? "node" : "graph");

@@ -41,7 +41,6 @@ struct dimensions {
 	struct nsx_section *out;
 	struct nsx_table *table; /* the table being filled                   */
 	uint32_t device;	 /* the GPU that sets the pace               */
-	int64_t device_id;
 	const char *label; /* name of that GPU                                */
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
@@ -79,6 +78,17 @@ static double cell_figure(const struct nsx_table *t, size_t row, const char *key
 	return col < 0 ? NAN : number_of_cell(&nsx_row_at(t, row)[col]);
 }
 
+/* Whether a row is of this device; false if its device is unknown. */
+static bool is_row_of_device(const struct dimensions *d, const struct nsx_table *t, size_t row)
+{
+	int col = nsx_table_col(t, "device_id");
+	const struct nsx_cell *c = col < 0 ? NULL : &nsx_row_at(t, row)[col];
+
+	return c && (c->type == NSX_T_STR ? !strcmp(c->u.s, d->label) :
+		     number_of_cell(c) ==
+			     (double)d->run->trace->device[d->device].device_id);
+}
+
 /* Sums a column over the rows whose `where` column has this text (NULL: over all rows, or this
  * device's rows). The result is NAN if the section was not computed.
  */
@@ -87,14 +97,13 @@ static double sum_device_rows(const struct dimensions *d, const char *pass,
 			      const char *text)
 {
 	const struct nsx_table *t = find_report_table(d, pass, key);
+	int id = t ? nsx_table_col(t, "device_id") : -1;
 	double sum = 0;
 
 	if (!t)
 		return NAN;
 	for (size_t i = 0; i < t->nrows; i++) {
-		double id = cell_figure(t, i, "device_id");
-
-		if (!isnan(id) && id != (double)d->device_id)
+		if (id >= 0 && nsx_row_at(t, i)[id].type && !is_row_of_device(d, t, i))
 			continue;
 		if (text && strcmp(nsx_table_text(t, i, where), text))
 			continue;
@@ -112,7 +121,7 @@ static double device_figure(const struct dimensions *d, const char *pass, const 
 
 	/* the column "gpu" distinguishes GPUs with the same ordinal */
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if (cell_figure(t, i, "device_id") == (double)d->device_id &&
+		if (is_row_of_device(d, t, i) &&
 		    !strcmp(nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, i, "gpu"),
 			    nsx_text(trace, trace->device[d->device].gpu)))
 			return cell_figure(t, i, column);
@@ -234,7 +243,7 @@ static double link_rate(const struct dimensions *d, const char **ret)
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *dir = nsx_table_text(t, i, "direction");
 
-		if (cell_figure(t, i, "device_id") != (double)d->device_id ||
+		if (!is_row_of_device(d, t, i) ||
 		    (strcmp(dir, "HtoD") && strcmp(dir, "DtoH")) ||
 		    cell_figure(t, i, "bytes") <= most)
 			continue;
@@ -510,7 +519,6 @@ static void measure_classes(struct dimensions *d)
 		d->window = "window";
 	}
 	d->device = f->limiting == NSX_NONE ? 0 : f->limiting;
-	d->device_id = d->run->trace->device[d->device].device_id;
 	d->label = nsx_gpu_label(d->run->trace, d->device);
 	nsx_partition(&f->device[d->device], w->start_ns, w->end_ns, &p);
 	percent = 100 / (double)NSX_MAX(w->end_ns - w->start_ns, 1);
@@ -554,7 +562,7 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 		nsx_put(out, nsx_say(out, "verdicts.%s", layouts[i].key),
 			nsx_string(fill[i](&d)));
 	}
-	nsx_put(out, "device_id", nsx_int(d.device_id));
+	nsx_put(out, "device_id", nsx_device_cell(run->trace, d.device));
 	nsx_put(out, "window", nsx_string(d.window));
 	nsx_put(out, "most", nsx_string(say_leading_class(&d)));
 	answer_questions(&d);

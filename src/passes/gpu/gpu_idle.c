@@ -62,7 +62,7 @@ static void gpu_idle_add_device(const struct nsx_run *run, uint32_t d, int64_t e
 	int64_t kernel_ns = nsx_kernel_busy(f);
 	struct nsx_cell *row = nsx_add_row(table);
 
-	row[DEVICE] = nsx_int(run->trace->device[d].device_id);
+	row[DEVICE] = nsx_device_cell(run->trace, d);
 	row[WINDOW] = nsx_ms(window_ns);
 	row[BUSY] = nsx_ms(busy_ns);
 	row[IDLE] = nsx_ms(window_ns - busy_ns);
@@ -116,7 +116,7 @@ static void gpu_idle_add_gap(const struct nsx_run *run, const struct nsx_long_ga
 	struct nsx_idle_piece p = nsx_longest_piece(&g->gap);
 	struct nsx_cell *row = nsx_add_row(table);
 
-	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
+	row[GAP_DEVICE] = nsx_device_cell(t, g->device);
 	row[GAP_START] = nsx_int(g->gap.start_ns);
 	row[GAP_END] = nsx_int(g->gap.end_ns);
 	row[GAP_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
@@ -136,7 +136,7 @@ static void add_gap_lengths(const struct nsx_trace *t, uint32_t d,
 	for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[GAPS_DEVICE] = nsx_int(t->device[d].device_id);
+		row[GAPS_DEVICE] = nsx_device_cell(t, d);
 		row[GAPS_LENGTH] = nsx_string(names[i]);
 		row[GAPS_COUNT] = nsx_int(sum[i][0]);
 		row[GAPS_MS] = nsx_ms(sum[i][1]);
@@ -201,7 +201,7 @@ static void gpu_idle_add_cause(const struct nsx_run *run, uint32_t d, uint64_t c
 	const struct nsx_trace *t = run->trace;
 	struct nsx_cell *row = nsx_add_row(table);
 
-	row[C_DEVICE] = nsx_int(t->device[d].device_id);
+	row[C_DEVICE] = nsx_device_cell(t, d);
 	row[C_CAUSE] = nsx_string(nsx_cause_names[cause]);
 	row[C_DETAIL] = nsx_fact_cell(run->facts, detail);
 	row[C_COUNT] = nsx_int(x->n);

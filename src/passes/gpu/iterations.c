@@ -75,7 +75,7 @@ static void iterations_add_row(struct work *w, const struct nsx_iteration *v, si
 	struct nsx_cell *row = nsx_add_row(w->table[0]);
 
 	row[PROCESS] = nsx_pid_cell(t, v->process);
-	row[DEVICE] = nsx_int(t->device[v->device].device_id);
+	row[DEVICE] = nsx_device_cell(t, v->device);
 	row[INDEX] = nsx_int((int64_t)index);
 	row[START] = nsx_int(v->start_ns);
 	row[END] = nsx_int(v->end_ns);
@@ -98,7 +98,7 @@ static void add_slow_iteration(struct work *w, const struct nsx_iteration *v,
 	nsx_partition(d, v->start_ns, v->end_ns, &slow);
 	nsx_partition(d, typical->start_ns, typical->end_ns, &usual);
 	row[SLOW_PROCESS] = nsx_pid_cell(t, v->process);
-	row[SLOW_DEVICE_ID] = nsx_int(t->device[v->device].device_id);
+	row[SLOW_DEVICE_ID] = nsx_device_cell(t, v->device);
 	row[SLOW_INDEX] = nsx_int((int64_t)index);
 	row[SLOW_WALL_MS] = nsx_ms(iterations_wall_ns(v));
 	row[SLOW_EXCESS_MS] = nsx_ms(iterations_wall_ns(v) - iterations_wall_ns(typical));
@@ -131,7 +131,7 @@ static int iterations_add_group(struct work *w, const struct nsx_iteration *v, s
 
 	nsx_few(d, w->run->scratch, n);
 	row[G_PROCESS] = nsx_pid_cell(w->run->trace, v->process);
-	row[G_DEVICE] = nsx_int(w->run->trace->device[v->device].device_id);
+	row[G_DEVICE] = nsx_device_cell(w->run->trace, v->device);
 	row[G_N] = nsx_int((int64_t)n - 1);
 	if (n < 2)
 		return 0;

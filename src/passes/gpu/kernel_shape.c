@@ -317,7 +317,7 @@ static void fill_shape(const struct shapes *s, const struct group *x, const char
 	if (!nsx_table_holds(table))
 		return;
 	row[NAME] = nsx_name_cell(t, table, t->shape_name[x->shape]);
-	row[DEVICE] = nsx_int(t->device[device_of_shape_group(s, x)].device_id);
+	row[DEVICE] = nsx_device_cell(t, device_of_shape_group(s, x));
 	if (!h->known)
 		return;
 	f = occupancy_of_group(s, x);
@@ -401,7 +401,7 @@ static void kernel_shape_fill_devices(const struct shapes *s, struct nsx_table *
 		const struct load *l = &loads[d];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[DEVICE_ID] = nsx_device_cell(t, d);
 		row[DEVICE_KERNEL_MS] = nsx_ms(l->total_ns);
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 		if (l->sized_ns) {

@@ -34,7 +34,7 @@ static void partition_add_device(const struct nsx_run *run, uint32_t d,
 	struct nsx_partition p;
 
 	nsx_partition(&run->facts->device[d], w->start_ns, w->end_ns, &p);
-	dev[DEVICE_ID] = nsx_int(t->device[d].device_id);
+	dev[DEVICE_ID] = nsx_device_cell(t, d);
 	dev[DEVICE_WINDOW_NS] = nsx_int(window_ns);
 	dev[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 	for (unsigned c = 0; c < NSX_NPARTS; c++) {

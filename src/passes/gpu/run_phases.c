@@ -41,7 +41,7 @@ static void run_phases_add_row(const struct nsx_run *run, const struct nsx_run_p
 	row[END] = nsx_int(w->end_ns);
 	row[WALL] = nsx_ms(w->end_ns - w->start_ns);
 	row[PCT] = nsx_part_pct(w->end_ns - w->start_ns, all->end_ns - all->start_ns);
-	row[DEVICE] = nsx_int(run->trace->device[f->limiting].device_id);
+	row[DEVICE] = nsx_device_cell(run->trace, f->limiting);
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
 }

@@ -231,7 +231,7 @@ static void top_kernels_fill_kernel(const struct nsx_run *run, const struct grou
 	words = nsx_kernel_of_shape(g->kernels, x->shape)->words;
 	name = top_kernels_name_of(g, x);
 	row[NAME] = nsx_name_cell(t, table, name);
-	row[DEVICE] = nsx_int(t->device[device_of_kernel_group(g, x)].device_id);
+	row[DEVICE] = nsx_device_cell(t, device_of_kernel_group(g, x));
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);

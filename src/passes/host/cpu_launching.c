@@ -71,7 +71,7 @@ static void cpu_launching_put_gpu(const struct nsx_trace *t, uint32_t device, st
 {
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
 
-	row[DEVICE] = nsx_int(t->device[device].device_id);
+	row[DEVICE] = nsx_device_cell(t, device);
 	row[GPU] = nsx_string(nsx_text(t, t->device[device].gpu));
 	row[PCI] = nsx_text_cell(t, gpu ? gpu->bus : 0);
 	if (gpu && gpu->numa_node >= 0)

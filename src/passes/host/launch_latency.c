@@ -288,7 +288,7 @@ static void add_stream_queue(const struct nsx_run *run, struct depths *q,
 	for (sum = q->time_at[0]; median < q->most && sum <= all / 2;)
 		sum += q->time_at[++median];
 	row[QUEUE_PID] = nsx_pid_cell(run->trace, s->process);
-	row[QUEUE_DEVICE] = nsx_int(run->trace->device[s->device].device_id);
+	row[QUEUE_DEVICE] = nsx_device_cell(run->trace, s->device);
 	row[QUEUE_CONTEXT] = nsx_int(s->context_id);
 	row[QUEUE_STREAM] = nsx_int(s->stream_id);
 	row[QUEUE_LAUNCHES] = nsx_int((int64_t)n);

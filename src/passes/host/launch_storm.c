@@ -202,7 +202,7 @@ static int64_t fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 		row[LAUNCHER_PID] = nsx_pid_cell(t, th->process);
 		row[LAUNCHER_TID] = nsx_int(th->tid);
-		row[LAUNCHER_DEVICE] = nsx_int(t->device[key.b].device_id);
+		row[LAUNCHER_DEVICE] = nsx_device_cell(t, (uint32_t)key.b);
 		row[LAUNCHER_CALLS] = nsx_int(x->calls);
 		row[LAUNCHER_OPS] = nsx_int(x->ops);
 		row[LAUNCHER_BOUND] = nsx_ms(x->bound_ns);
@@ -288,7 +288,7 @@ static void put_per_iteration(const struct nsx_run *run, struct nsx_section *out
 	}
 	if (!k)
 		return;
-	nsx_put(out, "per_iteration.device_id", nsx_int(run->trace->device[it->device].device_id));
+	nsx_put(out, "per_iteration.device_id", nsx_device_cell(run->trace, it->device));
 	nsx_put(out, "per_iteration.iterations", nsx_int((int64_t)k));
 	nsx_put(out, "per_iteration.kernels", nsx_real(nsx_quantile(v[0], k, 0.5)));
 	nsx_put(out, "per_iteration.launch_calls", nsx_real(nsx_quantile(v[1], k, 0.5)));

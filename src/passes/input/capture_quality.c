@@ -180,7 +180,7 @@ static void capture_quality_list_clocks(const struct nsx_trace *t, struct nsx_se
 			continue;
 		row = nsx_add_row(table);
 		row[CLOCK_PID] = nsx_pid_cell(t, c->process);
-		row[CLOCK_DEVICE] = nsx_int(t->device[c->device].device_id);
+		row[CLOCK_DEVICE] = nsx_device_cell(t, c->device);
 		row[CLOCK_SHIFT] = nsx_int(c->shift_ns);
 		if (c->within_ns != INT64_MAX)
 			row[CLOCK_WITHIN] = nsx_int(c->within_ns);

@@ -136,7 +136,7 @@ static void by_pid_fill_kernel(const struct nsx_trace *t, const struct nsx_pids 
 	row[K_PID_MS] = nsx_ms(pids->total[p].kernel_ns);
 	row[K_PID_PCT] = nsx_pct(own, all);
 	row[K_NAME] = nsx_name_cell(t, table, x->name);
-	row[K_DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[K_DEVICE] = nsx_device_cell(t, x->device);
 	if (x->n)
 		row[K_AVG] = nsx_us(total / (double)x->n);
 	row[K_PCT_PID] = nsx_pct(total, own);

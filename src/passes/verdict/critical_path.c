@@ -312,9 +312,8 @@ static int fill_suspects(struct path *p, struct nsx_table *table, struct nsx_err
 static void critical_path_say(struct path *p)
 {
 	const struct nsx_facts *f = p->run->facts;
-	long long device_id = (long long)p->run->trace->device[p->device].device_id;
 
-	nsx_put(p->out, "device_id", nsx_int(device_id));
+	nsx_put(p->out, "device_id", nsx_device_cell(p->run->trace, p->device));
 	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
 	nsx_put(p->out, "window_method", nsx_string(nsx_steady_methods[f->steady.method]));
 	if (p->run->trace->ndevices > 1)
