@@ -391,6 +391,12 @@ static inline bool nsx_is_of_mpi_pairs(const struct nsx_fcomm *c)
 	return c->n == 2 && c->m->c->is_mpi && nsx_is_of_pairs(c->m->c);
 }
 
+/* Whether NCCL passes data between its two ranks, as from one stage of a pipeline to the next. */
+static inline bool nsx_is_of_stages(const struct nsx_fcomm *c)
+{
+	return c->n == 2 && c->is_sure && !c->m->c->is_mpi && nsx_is_of_pairs(c->m->c);
+}
+
 /* Whether a communicator holds sends and receives of which it is uncertain who waits for whom. */
 static inline bool nsx_is_of_unknown_pairs(const struct nsx_fcomm *c)
 {

@@ -225,10 +225,7 @@ static bool is_steady(const struct nsx_late *l)
 	return l->kind == NSX_LATE_STEADY;
 }
 
-/* Whether it is unknown for more than a tenth of the sends and receives who waits for whom. The
- * first ones of a capture may have been launched before it.
- */
-static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
+bool nsx_has_unknown_pairs(const struct nsx_fleet *f)
 {
 	size_t all = 0, unknown = 0;
 
@@ -243,18 +240,6 @@ static bool judge_has_unknown_pairs(const struct nsx_fleet *f)
 		}
 	}
 	return unknown * 10 > all;
-}
-
-/* Whether ranks are stages of a pipeline: NCCL passes data from one to the next. */
-static bool has_stages(const struct nsx_fleet *f)
-{
-	for (uint32_t i = 0; i < f->ncomms; i++) {
-		const struct nsx_fcomm *c = &f->comm[i];
-
-		if (c->n == 2 && c->is_sure && !c->m->c->is_mpi && nsx_is_of_pairs(c->m->c))
-			return true;
-	}
-	return false;
 }
 
 /* Whether an entry's ranks can hold others up. If they are most ranks, they do so only by waiting,
@@ -278,7 +263,7 @@ static void keep_by_cause(struct nsx_fleet *f)
 {
 	if (!keep_late(f, is_few_or_waits))
 		f->all_recoverable_ns = 0;
-	if ((f->by_totals || f->has_one_sides) && judge_has_unknown_pairs(f) &&
+	if ((f->by_totals || f->has_one_sides) && nsx_has_unknown_pairs(f) &&
 	    !keep_late(f, computes_longer))
 		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
@@ -301,9 +286,10 @@ static void find_suspect(const struct nsx_judge *j)
 		x->nsteps += j->excess[s * f->nranks + x->rank] >= NSX_LEAST_SHARE * f->step_ns;
 	x->why = f->rank[x->rank].nsteps < NSX_LEAST_STEPS ? NSX_FEW_STEPS :
 		 x->p >= NSX_LEAST_P ? NSX_NOT_PROVEN :
-		 judge_has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
+		 nsx_has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
 		 nsx_has_unknown_clocks(f) ? NSX_ORDER_UNKNOWN :
-		 x->saves_ns > NSX_LEAST_SHARE / 4 * f->step_ns && has_stages(f) ?
+		 x->saves_ns > NSX_LEAST_SHARE / 4 * f->step_ns &&
+		 NSX_ANY(i, f->ncomms, nsx_is_of_stages(&f->comm[i])) ?
 			 NSX_STAGES_OVERLAP : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < NSX_LEAST_SHARE * f->step_ns)

@@ -35,6 +35,11 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err) NS
 /* Adds each slow link as a late entry of its members. */
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err) NSX_CHECKED;
 
+/* Whether it is unknown for more than a tenth of the sends and receives who waits for whom. The
+ * first ones of a capture may have been launched before it.
+ */
+bool nsx_has_unknown_pairs(const struct nsx_fleet *f);
+
 /* A value of the late ranks and of the others; NAN: a rank has none. */
 struct nsx_against {
 	double sum;    /* over the late ranks that have one */

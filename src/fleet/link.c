@@ -217,7 +217,9 @@ static int price_slow(struct nsx_judge *j, const struct slow *slow, size_t n, st
 	return 0;
 }
 
-/* Whether a communicator is of a stage of which all are slow: it may have more to move than others. */
+/* Whether a communicator is of a stage of which all are slow, or stages are not known: it may have
+ * more to move than others.
+ */
 static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, const bool *is_slow,
 			     uint32_t comm)
 {
@@ -225,10 +227,10 @@ static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, c
 	uint32_t stage = f->stage[c->m->rank];
 
 	/* collectives launched before the capture have no bytes */
-	if (!f->has_stages || nsx_is_of_pairs(c->m->c) ||
+	if ((!f->has_stages && !nsx_has_unknown_pairs(f)) || nsx_is_of_pairs(c->m->c) ||
 	    nsx_op_at(c, c->first + (c->end - c->first) / 2)->bytes >= 0)
 		return false;
-	return !NSX_ANY(i, x->ncomms,
+	return !f->has_stages || !NSX_ANY(i, x->ncomms,
 			f->stage[f->comm[x->comm[i]].m->rank] == stage && !is_slow[i]);
 }
 
@@ -326,15 +328,6 @@ static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, st
 	       mend_links(j, slow, n, late, nlate, &f->all_recoverable_ns, err);
 }
 
-/* Whether a communicator joins two stages of a pipeline. Stages pass on equally much, so the links of
- * all families are compared.
- */
-static bool is_of_stages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
-{
-	return f->has_stages && c->n == 2 && c->is_sure && !c->m->c->is_mpi &&
-	       nsx_is_of_pairs(c->m->c);
-}
-
 int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = j->f;
@@ -348,7 +341,10 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 			  .now = nsx_arena_get(j->a, n * sizeof(*x.now)),
 			  .scratch = nsx_arena_get(j->a, n * sizeof(*x.scratch))};
 
-	for (uint32_t i = 0; i <= f->nfamilies; i++) { /* the last set joins stages */
+	/* The last set joins stages: these pass on equally much, so the links of all families are
+	 * compared.
+	 */
+	for (uint32_t i = 0; i <= f->nfamilies; i++) {
 		const struct nsx_family *fam = i < f->nfamilies ? &f->family[i] : NULL;
 		uint32_t at = fam ? fam->at : 0, end = fam ? at + fam->n : f->ncomms;
 
@@ -358,7 +354,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 		for (uint32_t c = at; c < end; c++) {
 			const struct nsx_fcomm *v = &f->comm[c];
 
-			if (is_of_stages(f, v) == x.are_aligned)
+			if ((f->has_stages && nsx_is_of_stages(v)) == x.are_aligned)
 				continue;
 			x.is_within[x.ncomms] = is_within_host(f, v);
 			x.comm[x.ncomms++] = c;

@@ -188,10 +188,11 @@ static int find_steps(struct steps *x, struct nsx_err *err)
 	if (!nsx_new_array(votes, x->a, length + 1, "collectives", err))
 		return err->rc;
 	voters = vote(x, votes, length);
+	f->nsteps = 0;
 	for (size_t k = 0; voters && k < length && !rc; k++)
 		if (votes[k] * 2 > voters)
 			rc = steps_add_step(f, k, err);
-	if (!rc && f->nsteps < 3 && !f->by_totals) {
+	if (!rc && f->nsteps < 3 && !f->by_totals && !x->all_iterate) {
 		size_t period = period_of(x);
 
 		f->nsteps = 0;
@@ -567,6 +568,13 @@ static void find_stages(struct nsx_fleet *f)
 		f->mesh = (struct nsx_mesh){.axis = {pp}, .n = 1, .is_found = true};
 }
 
+static int place_steps(struct steps *x, struct nsx_err *err)
+{
+	if (x->f->by_totals) /* ranks of other families are compared as well */
+		steps_list_members(x, 0, x->f->ncomms);
+	return place_iterations(x, err) ?: find_steps(x, err);
+}
+
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct steps x = {.f = f, .a = nsx_arena_new(), .all_iterate = true};
@@ -587,11 +595,15 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 				x.all_iterate &= f->rank[r].d->nsteps >= 3;
 			}
 		f->by_totals = !is_timed || (x.all_iterate && is_of_unknown_pairs(f, fam));
-		if (f->by_totals) /* ranks of other families are compared as well */
-			steps_list_members(&x, 0, f->ncomms);
-		rc = place_iterations(&x, err) || find_steps(&x, err) || find_bounds(&x, err) ||
-		     drop_edges(f, err) || steps_find_parts(&x, err) || find_own(&x, err) ?
-			     err->rc : 0;
+		rc = place_steps(&x, err);
+		if (!rc && f->nsteps < 2 && x.all_iterate && !f->by_totals) {
+			/* the communicators are not aligned with each other */
+			f->by_totals = true;
+			rc = place_steps(&x, err);
+		}
+		f->has_messages = f->has_messages || (f->by_totals && is_timed);
+		rc = rc || find_bounds(&x, err) || drop_edges(f, err) ||
+		     steps_find_parts(&x, err) || find_own(&x, err) ? err->rc : 0;
 	}
 	if (f->by_totals && f->nsteps)
 		nsx_fleet_warn(f, "%s: own time is that of whole iterations without exposed "
