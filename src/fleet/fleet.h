@@ -339,9 +339,6 @@ static inline int64_t nsx_fleet_world(const struct nsx_fleet *f)
 	return NSX_MAX(f->nranks ? f->rank[f->nranks - 1].number + 1 : 0, f->expected);
 }
 
-/* Whether no two ranks have a collective or a kernel name in common. */
-bool nsx_fleet_is_unrelated(const struct nsx_fleet *f);
-
 /* Number of the job's ranks that are missing, as far as the traces show. */
 static inline int64_t nsx_fleet_absent(const struct nsx_fleet *f)
 {

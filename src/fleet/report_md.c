@@ -121,6 +121,15 @@ static void add_engines_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		nslow ? "" : ", by chance"));
 }
 
+/* Whether no two ranks have a collective or a kernel name in common. */
+static bool is_unrelated(const struct nsx_freport *r)
+{
+	const struct nsx_table *kernels = &r->t[NSX_FT_KERNELS];
+
+	return r->f->nranks > 1 && !NSX_ANY(i, r->f->ncomms, r->f->comm[i].n > 1) &&
+	       !NSX_ANY(i, kernels->nrows, nsx_row_at(kernels, i)[Y_N].u.i > 1);
+}
+
 static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
@@ -137,7 +146,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 		       f->main != NSX_NONE ?
 		       "**No verdict**: the ranks' collectives are matched, but no steps that they "
 		       "share were found, so nobody can be compared.\n" :
-		       nsx_fleet_is_unrelated(f) ?
+		       is_unrelated(r) ?
 		       "**These captures are no job**: no two of them have a collective or a "
 		       "kernel in common. Give the traces of one job.\n" :
 		       "**No verdict**: no collectives of two ranks were found to be the same, so "

@@ -223,34 +223,6 @@ static void doubt_job(struct nsx_fleet *f)
 			       "jobs", nsx_text_ns(f->arena, (double)start_ns - (double)end_ns));
 }
 
-struct named {
-	const char *name;
-	uint32_t rank;
-};
-
-NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
-
-bool nsx_fleet_is_unrelated(const struct nsx_fleet *f)
-{
-	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
-	struct named *v;
-	size_t n = 0, most = 0;
-	bool has_common = f->nranks < 2;
-
-	for (uint32_t i = 0; i < f->ncomms; i++)
-		has_common |= f->comm[i].n > 1;
-	for (uint32_t r = 0; r < f->nranks; r++)
-		most += f->rank[r].d->nfamilies;
-	v = nsx_arena_get(a, most * sizeof(*v));
-	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t i = 0; i < f->rank[r].d->nfamilies; i++)
-			v[n++] = (struct named){f->rank[r].d->families[i].name, r};
-	nsx_sort(v, n, sizeof(*v), cmp_named);
-	for (size_t i = 1; i < n; i++)
-		has_common |= v[i].rank != v[i - 1].rank && !strcmp(v[i].name, v[i - 1].name);
-	return !has_common;
-}
-
 int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
