@@ -511,25 +511,20 @@ static bool waits_for_several(const struct nsx_dchannel *c)
 /* Turns a channel into an operation of two ranks: its n-th message is the n-th that the partner
  * receives.
  */
-static int make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange, struct nsx_arena *a,
-		     struct nsx_err *err)
+static void make_pair(struct nsx_dchannel *c, uint64_t comm, bool is_exchange)
 {
 	c->is_exchange = is_exchange;
 	c->stream = -1;
 	c->comm = comm;
-	c->nops = 1;
-	c->ops[0] = (struct nsx_dop){.name = "mpi_message", .bytes = -1, .holds = 2};
-	c->is_wide = false;
-	c->code = nsx_arena_try_array(a, c->n, sizeof(uint8_t), "messages", err);
-	return c->code ? 0 : err->rc;
+	for (size_t i = 0; i < c->nops; i++)
+		c->ops[i] = (struct nsx_dop){.name = "mpi_message", .bytes = -1, .holds = 2};
 }
 
 /* Joins both sides of messages. If one side does not wait in its calls, as with MPI_Isend, the
  * counts differ and it is unknown which messages belong together.
  */
-static int join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
-		      const struct nsx_groups *g, struct nsx_dchannel *const *of,
-		      struct nsx_err *err)
+static void join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel *c,
+		       const struct nsx_groups *g, struct nsx_dchannel *const *of)
 {
 	int64_t number = nsx_other_side(c), tag = (int64_t)(c->comm >> 32) - 1;
 	uint32_t at = nsx_group_find(g, (uint64_t)number,
@@ -540,11 +535,11 @@ static int join_sides(const struct nsx_fleet *f, uint32_t r, struct nsx_dchannel
 
 	if (!other || !nsx_is_of_messages(other) || !other->has_times ||
 	    (double)NSX_MIN(c->n, other->n) < LEAST_PAIRED * (double)NSX_MAX(c->n, other->n))
-		return 0;
+		return;
 	comm = nsx_hash_u64(comm_of(f->rank[r].number, number) + (uint64_t)tag) | 1;
 	is_exchange = waits_for_several(c) || waits_for_several(other);
-	return make_pair(c, comm, is_exchange, f->arena, err) ?:
-	       make_pair(other, comm, is_exchange, f->arena, err);
+	make_pair(c, comm, is_exchange);
+	make_pair(other, comm, is_exchange);
 }
 
 int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
@@ -563,7 +558,7 @@ int nsx_join_messages(struct nsx_fleet *f, struct nsx_err *err)
 				if (pass) {
 					if (c->comm && c->has_times &&
 					    nsx_other_side(c) > f->rank[r].number)
-						rc = join_sides(f, r, c, &g, of, err);
+						join_sides(f, r, c, &g, of);
 					continue;
 				}
 				x = nsx_group_value(&g, &of, (uint64_t)f->rank[r].number, c->comm,
