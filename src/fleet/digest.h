@@ -180,6 +180,9 @@ void nsx_digests_free(struct nsx_digest **v, size_t n); /* frees v, too */
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 		   const char *what, struct nsx_err *err) NSX_CHECKED;
 
+/* How many members an operation of NCCL or MPI holds up: see nsx_dop. */
+uint32_t nsx_op_holds(const char *name);
+
 /* Index of its operation in ops. */
 static inline size_t nsx_coll_code(const struct nsx_dchannel *c, size_t i)
 {

@@ -16,33 +16,41 @@
 NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name),
 	  UP(is_again), UP(comm));
 
-enum role { OTHER, COLLECTIVE, MESSAGE };
-
 /* A call waits for its communicator, for the messages that it names, or for any. Old versions of
  * nsys record collectives among other calls, without communicator and size. MPI_Isend and the like
- * and MPI_Test return at once.
+ * and MPI_Test return at once. Of a rooted operation it is unknown who is held.
  */
-static enum role role_of(const char *name)
-{
-	static const struct {
-		const char *name;
-		enum role role;
-	} calls[] = {
-		{"Barrier", COLLECTIVE}, {"Bcast", COLLECTIVE}, {"Reduce", COLLECTIVE},
-		{"Allreduce", COLLECTIVE}, {"Reduce_scatter", COLLECTIVE},
-		{"Reduce_scatter_block", COLLECTIVE}, {"Gather", COLLECTIVE},
-		{"Gatherv", COLLECTIVE}, {"Allgather", COLLECTIVE}, {"Allgatherv", COLLECTIVE},
-		{"Scatter", COLLECTIVE}, {"Scatterv", COLLECTIVE}, {"Alltoall", COLLECTIVE},
-		{"Alltoallv", COLLECTIVE}, {"Alltoallw", COLLECTIVE}, {"Scan", COLLECTIVE},
-		{"Exscan", COLLECTIVE}, {"Send", MESSAGE}, {"Ssend", MESSAGE}, {"Rsend", MESSAGE},
-		{"Recv", MESSAGE}, {"Mrecv", MESSAGE}, {"Probe", MESSAGE}, {"Mprobe", MESSAGE},
-		{"Sendrecv", MESSAGE}, {"Sendrecv_replace", MESSAGE}, {"Waitany", MESSAGE},
-		{"Waitsome", MESSAGE}};
+static const struct op {
+	const char *name; /* without "MPI_" */
+	enum role { OTHER, COLLECTIVE, MESSAGE } role;
+	uint32_t holds; /* as in nsx_dop; 0: all members */
+} known_ops[] = {
+	{"Barrier", COLLECTIVE, 0}, {"Bcast", COLLECTIVE, 1}, {"Reduce", COLLECTIVE, 1},
+	{"Allreduce", COLLECTIVE, 0}, {"Reduce_scatter", COLLECTIVE, 0},
+	{"Reduce_scatter_block", COLLECTIVE, 0}, {"Gather", COLLECTIVE, 1},
+	{"Gatherv", COLLECTIVE, 1}, {"Allgather", COLLECTIVE, 0}, {"Allgatherv", COLLECTIVE, 0},
+	{"Scatter", COLLECTIVE, 1}, {"Scatterv", COLLECTIVE, 1}, {"Alltoall", COLLECTIVE, 0},
+	{"Alltoallv", COLLECTIVE, 0}, {"Alltoallw", COLLECTIVE, 0}, {"Scan", COLLECTIVE, 1},
+	{"Exscan", COLLECTIVE, 1}, {"Send", MESSAGE, 2}, {"Ssend", MESSAGE, 0},
+	{"Rsend", MESSAGE, 0}, {"Recv", MESSAGE, 2}, {"Mrecv", MESSAGE, 0}, {"Probe", MESSAGE, 0},
+	{"Mprobe", MESSAGE, 0}, {"Sendrecv", MESSAGE, 2}, {"Sendrecv_replace", MESSAGE, 0},
+	{"Waitany", MESSAGE, 0}, {"Waitsome", MESSAGE, 0}, {"message", OTHER, 2},
+	{"Broadcast", OTHER, 1}};
 
-	for (size_t i = 0; !strncasecmp(name, "MPI_", 4) && i < ARRAY_LEN(calls); i++)
-		if (!strcasecmp(name + 4, calls[i].name))
-			return calls[i].role;
-	return OTHER;
+static const struct op *find_op(const char *name)
+{
+	static const struct op other = {"", OTHER, 0};
+
+	name += strncasecmp(name, "MPI_", 4) ? 0 : 4;
+	for (size_t i = 0; i < ARRAY_LEN(known_ops); i++)
+		if (!strcasecmp(name, known_ops[i].name))
+			return &known_ops[i];
+	return &other;
+}
+
+uint32_t nsx_op_holds(const char *name)
+{
+	return find_op(name)->holds ?: UINT32_MAX;
 }
 
 /* A message that a thread began to send or receive and has not yet waited for. */
@@ -131,7 +139,7 @@ static int read_message(struct waits *w, size_t i, struct nsx_err *err)
 		return wait_for(w, request, name[8], err);
 	else if (x->second_peer[i] >= 0)
 		w->now.name = NSX_SENDRECV_OF_TWO;
-	return role_of(name) == MESSAGE &&
+	return find_op(name)->role == MESSAGE &&
 	       (push_wait(w, with, INT64_MAX, err) ||
 		(x->second_peer[i] >= 0 &&
 		 push_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]), INT64_MAX, err))) ?
@@ -154,7 +162,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.bytes = nsx_unpack(&x->bytes, i),
 			.process = m->t->thread[x->thread[i]].process,
 			.name = nsx_text(m->t, x->name[i])};
-		w.now.is_coll = x->is_coll[i] || role_of(w.now.name) == COLLECTIVE;
+		w.now.is_coll = x->is_coll[i] || find_op(w.now.name)->role == COLLECTIVE;
 		/* MPI_Ibarrier and the like return at once and do not wait. */
 		if (w.now.is_coll ? strncasecmp(w.now.name, "MPI_I", 5) &&
 				    push_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :

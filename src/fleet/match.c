@@ -5,7 +5,6 @@
  * communicators of a family if payloads do not (match_split.c).
  */
 #include <math.h>
-#include <strings.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/match.h"
@@ -34,25 +33,6 @@ static int cmp_channel(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->c, y->c);
 }
 
-/* How many members an operation of NCCL or MPI holds up. Sends and receives hold each other; for
- * rooted operations it is unknown who is held.
- */
-static uint32_t holds(const char *name)
-{
-	static const struct {
-		const char *name;
-		uint32_t holds;
-	} ops[] = {{"sendrecv", 2}, {"send", 2}, {"recv", 2}, {"message", 2}, {"broadcast", 1},
-		   {"bcast", 1}, {"reduce", 1}, {"gather", 1}, {"gatherv", 1},
-		   {"scatter", 1}, {"scatterv", 1}, {"scan", 1}, {"exscan", 1}};
-
-	name += strncasecmp(name, "mpi_", 4) ? 0 : 4;
-	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
-		if (!strcasecmp(name, ops[i].name))
-			return ops[i].holds;
-	return UINT32_MAX;
-}
-
 /* Makes equal names of operations equal pointers. */
 static int name_ops(struct nsx_groups *g, const char ***names,
 		    struct nsx_dchannel *c, struct nsx_err *err)
@@ -66,7 +46,7 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 			return err->rc;
 		*name = *name ?: op->name;
 		op->name = *name;
-		op->holds = holds(op->name);
+		op->holds = nsx_op_holds(op->name);
 	}
 	return 0;
 }
