@@ -21,7 +21,8 @@
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
- *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0 half=0 inner=0]
+ *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0 half=0 inner=0
+ *        second=0 pause=0]
  *
  * half=1: not one tensor-parallel group has slow links but every second one. inner=1: the stages of a
  * pipeline are next to each other, data-parallel replicas far apart.
@@ -74,6 +75,8 @@ static struct {
 	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
 	int pp, ep;   /* stages, whose ranks have consecutive numbers; ranks of an alltoall */
 	int half, inner;
+	int pause;    /* ms for which all ranks wait in every seventh step, as for a checkpoint */
+	int second;   /* distance to a second culprit; 0: there is one */
 	int mpi;      /* collectives are MPI calls, in traces only; 2 to 4: exchanges, too */
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
@@ -164,7 +167,9 @@ static int is_culprit(int rank)
 	       job.fault == DATA_MOST ? rank != job.culprit :
 	       job.fault == SLOW_LINK ? (rank / job.tp - job.culprit / job.tp) %
 						(job.half ? 2 : job.ranks) == 0 :
-					rank == job.culprit;
+					rank == job.culprit ||
+					(job.second &&
+					 rank == (job.culprit + job.second) % job.ranks);
 }
 
 static int is_traced(int rank)
@@ -313,6 +318,7 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 
 	st->host = x->free_at + 100000;
 	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
+	st->data += job.pause && s % 7 == 5 ? job.pause * MS : 0;
 	if (with_fault && is_culprit(r) && (job.fault == DATA_LATE || job.fault == DATA_MOST))
 		st->data += scaled_fault_ns(1.5e6);
 	st->launch = st->data + 5000 + late_host_ns(r, s, with_fault);
@@ -985,7 +991,8 @@ static int read_options(int argc, char **argv)
 		    {"ends", &job.ends}, {"apart", &job.apart},
 		    {"payload", &job.payload}, {"root", &job.root},
 		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi},
-		    {"half", &job.half}, {"inner", &job.inner}};
+		    {"half", &job.half}, {"inner", &job.inner},
+		    {"second", &job.second}, {"pause", &job.pause}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');

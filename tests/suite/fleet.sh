@@ -47,6 +47,9 @@ planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
 planted half_link slow_link ranks=32 hosts=4 tp=4 ends=25 colls=8 half=1 seed=61001
+# Two ranks are equally slow: each alone costs nothing.
+planted two gpu_slow ranks=16 hosts=2 second=5 seed=3
+planted two_late data_late ranks=32 hosts=4 tp=2 ends=25 colls=8 second=16 seed=6
 # This job has MPI only; its ranks are known from the names of threads.
 keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
