@@ -5,42 +5,50 @@
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-/* How to read the keys of an array. This is passed as a constant, so that the compiler makes a
- * version of radix_sort for each kind of element.
- */
-struct keys {
-	size_t size; /* size of an element, in bytes */
-	uint64_t (*key)(const char *element);
-	uint64_t least, most;
-};
+/* Gives an element's key as a number with the same order. */
+typedef uint64_t (*radix_key)(const char *element);
 
-static inline unsigned key_digit_at(const struct keys *k, const char *v, size_t i, unsigned shift)
+static inline unsigned key_digit_at(radix_key key, const char *element, uint64_t least,
+				    unsigned shift)
 {
-	return (k->key(v + i * k->size) - k->least) >> shift & (NDIGITS - 1);
+	return (key(element) - least) >> shift & (NDIGITS - 1);
 }
 
+/* Sorts elements of `size` bytes. key is a constant, so that the compiler makes a version of this
+ * function for each kind of element.
+ */
 static inline __attribute__((always_inline)) void
-radix_sort(char *v, char *spare, size_t n, const struct keys k)
+radix_sort(char *v, char *spare, size_t n, size_t size, radix_key key)
 {
 	char *from = v, *to = spare;
+	uint64_t least = UINT64_MAX, most = 0;
+	bool sorted = true;
 
-	for (unsigned shift = 0; shift < 64 && (k.most - k.least) >> shift; shift += DIGIT_BITS) {
+	for (size_t i = 0; i < n; i++) {
+		uint64_t x = key(v + i * size);
+
+		sorted &= x >= most;
+		least = NSX_MIN(least, x);
+		most = NSX_MAX(most, x);
+	}
+	for (unsigned shift = 0; !sorted && shift < 64 && (most - least) >> shift;
+	     shift += DIGIT_BITS) {
 		size_t at[NDIGITS + 1] = {0};
 
 		for (size_t i = 0; i < n; i++)
-			at[key_digit_at(&k, from, i, shift) + 1]++;
-		if (at[key_digit_at(&k, from, 0, shift) + 1] == n)
+			at[key_digit_at(key, from + i * size, least, shift) + 1]++;
+		if (at[key_digit_at(key, from, least, shift) + 1] == n)
 			continue;
 		for (unsigned d = 0; d < NDIGITS; d++)
 			at[d + 1] += at[d];
 		for (size_t i = 0; i < n; i++)
-			memcpy(to + at[key_digit_at(&k, from, i, shift)]++ * k.size,
-			       from + i * k.size, k.size);
+			memcpy(to + at[key_digit_at(key, from + i * size, least, shift)]++ * size,
+			       from + i * size, size);
 		from = to;
 		to = from == v ? spare : v;
 	}
 	if (from != v)
-		memcpy(v, from, n * k.size);
+		memcpy(v, from, n * size);
 }
 
 static inline uint64_t key_of_keyed(const char *element)
@@ -48,23 +56,12 @@ static inline uint64_t key_of_keyed(const char *element)
 	int64_t key;
 
 	memcpy(&key, element, sizeof(key));
-	return (uint64_t)key;
+	return (uint64_t)key ^ UINT64_C(1) << 63;
 }
 
 void nsx_keyed_sort(struct nsx_keyed *v, struct nsx_keyed *spare, size_t n)
 {
-	int64_t least = INT64_MAX, most = INT64_MIN;
-	bool sorted = true;
-
-	for (size_t i = 0; i < n; i++) {
-		sorted &= !i || v[i - 1].key <= v[i].key;
-		least = NSX_MIN(least, v[i].key);
-		most = NSX_MAX(most, v[i].key);
-	}
-	if (!sorted)
-		radix_sort((char *)v, (char *)spare, n,
-			   (struct keys){sizeof(*v), key_of_keyed, (uint64_t)least,
-					 (uint64_t)most});
+	radix_sort((char *)v, (char *)spare, n, sizeof(*v), key_of_keyed);
 }
 
 static inline uint64_t key_of_brief(const char *element)
@@ -77,13 +74,5 @@ static inline uint64_t key_of_brief(const char *element)
 
 void nsx_brief_sort(struct nsx_brief *v, struct nsx_brief *spare, size_t n)
 {
-	uint32_t least = UINT32_MAX, most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		least = NSX_MIN(least, v[i].key);
-		most = NSX_MAX(most, v[i].key);
-	}
-	if (least < most)
-		radix_sort((char *)v, (char *)spare, n,
-			   (struct keys){sizeof(*v), key_of_brief, least, most});
+	radix_sort((char *)v, (char *)spare, n, sizeof(*v), key_of_brief);
 }
