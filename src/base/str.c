@@ -348,7 +348,7 @@ static nsx_str string_id_of(const struct nsx_strings *s, uint32_t index, uint32_
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err)
 {
-	struct nsx_buf repaired = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf repaired = {0};
 	struct shard *sh;
 	uint64_t h;
 	uint32_t index = 0, which;
@@ -360,18 +360,14 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	sh = &s->shard[which];
 	*ret = s->under ? find_text_index(&s->under->shard[which], text, len,
 					  (uint32_t)h) * SHARDS + which : 0;
-	if (*ret >= SHARDS) {
-		nsx_buf_done(&repaired);
+	if (*ret >= SHARDS)
 		return 0;
-	}
 	pthread_mutex_lock(&sh->lock);
 	rc = add_text_to_shard(sh, text, len, (uint32_t)h, &index, err);
 	pthread_mutex_unlock(&sh->lock);
-	nsx_buf_done(&repaired);
-	if (rc)
-		return rc;
-	*ret = string_id_of(s, index, which);
-	return 0;
+	if (!rc)
+		*ret = string_id_of(s, index, which);
+	return rc;
 }
 
 nsx_str nsx_strings_put(struct nsx_strings *s, const char *text)
@@ -493,7 +489,7 @@ static struct shard *shard_of(const struct nsx_strings *s, nsx_str id, uint32_t 
 /* Unpacks a packed text for good. The caller holds the lock. */
 static const char *str_plain_text(struct shard *sh, uint32_t *at)
 {
-	struct nsx_buf b = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 	struct nsx_err err;
 	uint32_t plain;
 
@@ -502,7 +498,6 @@ static const char *str_plain_text(struct shard *sh, uint32_t *at)
 		if (nsx_texts_add_plain(&sh->texts, b.p, b.n, &plain, &err))
 			nsx_die_of_memory(b.n);
 		__atomic_store_n(at, plain, __ATOMIC_RELEASE);
-		nsx_buf_done(&b);
 	}
 	return nsx_texts_bytes(&sh->texts, *at);
 }
@@ -682,24 +677,22 @@ static size_t piece_at(const struct keying *k, size_t i)
 static int set_keys_of_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 {
 	struct keying *k = ctx;
-	struct sorting x = {.s = k->x->s};
+	NSX_AT_EXIT(free_sort_buffers) struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
 	k->same[i] = set_keys_after_common(&x, k->v->at, k->v + at, piece_at(k, i + 1) - at,
 					   k->from);
-	free_sort_buffers(&x);
 	return 0;
 }
 
 static int set_least_keys_of_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 {
 	const struct keying *k = ctx;
-	struct sorting x = {.s = k->x->s};
+	NSX_AT_EXIT(free_sort_buffers) struct sorting x = {.s = k->x->s};
 	size_t at = piece_at(k, i);
 
 	if (k->same[i] != k->least)
 		set_keys_from(&x, k->v + at, piece_at(k, i + 1) - at, k->least);
-	free_sort_buffers(&x);
 	return 0;
 }
 
@@ -729,10 +722,10 @@ static void sort_runs(struct sorting *x, struct nsx_keyed *v,
 static int sort_piece(void *ctx, size_t i, struct nsx_err *err NSX_UNUSED)
 {
 	const struct runs *r = ctx;
-	struct sorting x = {.s = r->x->s, .threads = r->x->threads};
+	NSX_AT_EXIT(free_sort_buffers) struct sorting x = {.s = r->x->s,
+							   .threads = r->x->threads};
 
 	sort_runs(&x, r->v + r->at[i], r->spare + r->at[i], r->at[i + 1] - r->at[i], r->from);
-	free_sort_buffers(&x);
 	return 0;
 }
 
@@ -771,8 +764,8 @@ int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		     unsigned threads, struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(s), n = 0;
-	struct sorting x = {.s = s, .threads = threads};
-	struct nsx_keyed *v;
+	NSX_AT_EXIT(free_sort_buffers) struct sorting x = {.s = s, .threads = threads};
+	NSX_AT_EXIT(nsx_free_at) struct nsx_keyed *v = NULL;
 
 	for (size_t id = 0; id < bound; id++)
 		n += rank[id] != 0;
@@ -784,10 +777,8 @@ int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
 		if (rank[id])
 			v[n++].at = (nsx_str)id;
 	sort_texts(&x, v, v + n, n, 0);
-	free_sort_buffers(&x);
 	for (uint32_t i = 0; i < n; i++)
 		rank[v[i].at] = i + 1;
-	free(v);
 	return 0;
 }
 

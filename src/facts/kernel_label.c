@@ -209,42 +209,17 @@ static void distinguish_by_word(struct member *m, unsigned word)
 /* Gives each member the words at which it branches from the others. v is sorted by words. */
 static void distinguish_by_branches(struct member *v, size_t n, unsigned at)
 {
-	size_t next;
-
 	if (n < 2)
 		return;
 	at = count_common(v, n, at);
-	for (size_t i = 0; i < n; i = next) {
-		next = i + 1;
+	NSX_EACH_RUN(i, next, n, v[i].n > at && v[next].word[at] == v[i].word[at]) {
 		if (v[i].n <= at)
 			continue;
-		while (next < n && v[next].word[at] == v[i].word[at])
-			next++;
 		for (size_t k = i; k < next; k++)
 			if (!v[k].is_told && v[k].ntold < NSX_MAX_TOLD)
 				distinguish_by_word(&v[k], at);
 		distinguish_by_branches(v + i, next - i, at + 1);
 	}
-}
-
-/* For each word, by number, counts the members that have it; NULL: no memory. The first `common`
- * words are the same in all members, so it is enough to count them in two members.
- */
-static uint32_t *count_words(const struct member *v, size_t n, unsigned common,
-			     size_t nwords, struct nsx_arena *a, struct nsx_err *err)
-{
-	uint32_t *members, *last;
-
-	if (nsx_new_arrays(a, nwords, "kernel names", err, members, last))
-		return NULL;
-	for (uint32_t i = 0; i < n; i++)
-		for (unsigned w = i < 2 ? 0 : common; w < v[i].n; w++) {
-			uint32_t k = v[i].word[w];
-
-			members[k] += last[k] != i + 1;
-			last[k] = i + 1;
-		}
-	return members;
 }
 
 /* Gives each member a word that no other member has, if there is one. *ret_n: the number of members
@@ -254,10 +229,20 @@ static int distinguish_by_one_word(struct member *v, size_t n, size_t nwords,
 				   struct nsx_arena *a, size_t *ret_n, struct nsx_err *err)
 {
 	unsigned common = count_common(v, n, 0);
-	uint32_t *members = count_words(v, n, common, nwords, a, err);
+	uint32_t *members, *last; /* by word: the members that have it, the last of them + 1 */
 
 	*ret_n = 0;
-	for (size_t i = 0; members && i < n; i++)
+	if (nsx_new_arrays(a, nwords, "kernel names", err, members, last))
+		return err->rc;
+	/* Words that all members have in common need to be counted in two of them only. */
+	for (uint32_t i = 0; i < n; i++)
+		for (unsigned w = i < 2 ? 0 : common; w < v[i].n; w++) {
+			uint32_t k = v[i].word[w];
+
+			members[k] += last[k] != i + 1;
+			last[k] = i + 1;
+		}
+	for (size_t i = 0; i < n; i++)
 		for (unsigned w = common; w < v[i].n; w++)
 			if (members[v[i].word[w]] == 1) {
 				distinguish_by_word(&v[i], w);
@@ -265,7 +250,7 @@ static int distinguish_by_one_word(struct member *v, size_t n, size_t nwords,
 				++*ret_n;
 				break;
 			}
-	return members ? 0 : err->rc;
+	return 0;
 }
 
 /* Appends a word. For PyTorch's elementwise kernels this is only the way they access memory. */

@@ -238,7 +238,8 @@ static void compact_parts(struct nsx_loader *l, struct nsx_tableload *list, size
 static int read_opened_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 		       const char *stage, struct nsx_err *err)
 {
-	struct nsx_tableload **found = nsx_try_alloc(n, sizeof(*found), "scans", err);
+	NSX_AT_EXIT(nsx_free_at) struct nsx_tableload **found =
+		nsx_try_alloc(n, sizeof(*found), "scans", err);
 	NSX_AT_EXIT(nsx_free_at) struct nsx_scan_share *v =
 		nsx_try_alloc(n, sizeof(*v), "scans", err);
 	size_t nfound = 0;
@@ -253,9 +254,7 @@ static int read_opened_tables(struct nsx_loader *l, struct nsx_tableload *list, 
 		rc = nsx_scan_join(v, nfound, err);
 	for (size_t i = 0; !rc && i < nfound; i++)
 		rc = make_parts(found[i], err);
-	rc = rc ?: assign_room(l, list, n, err) ?: scan_run_all(l, found, nfound, stage, err);
-	free(found);
-	return rc;
+	return rc ?: assign_room(l, list, n, err) ?: scan_run_all(l, found, nfound, stage, err);
 }
 
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,

@@ -227,6 +227,7 @@ static int join_chains(struct nsx_loader *l, struct own *own,
 			memcpy(all->v + all->n, own[p].v, own[p].n * sizeof(*all->v));
 		all->n += own[p].n;
 		free(own[p].v);
+		own[p].v = NULL;
 	}
 	if (rc || !all->n)
 		return rc;
@@ -286,7 +287,8 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 		table.own = own;
 		rc = nsx_load_tables(l, &table, 1, "stacks", err) ?:
 		     join_chains(l, own, to[i], err);
-		free(own->v);
+		for (unsigned p = 0; p < NSX_MAX_THREADS; p++)
+			free(own[p].v);
 	}
 	return rc;
 }

@@ -220,7 +220,7 @@ static bool fold_is_sorted(const int64_t *v, size_t n)
 int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 {
 	size_t kept = 0;
-	int64_t *steps, period_ns;
+	NSX_AT_EXIT(nsx_free_at) int64_t *steps = NULL;
 	double q[3];
 
 	if (!fold_is_sorted(ticks, *n))
@@ -237,9 +237,7 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	for (size_t i = 0; i + 1 < kept; i++)
 		steps[i] = ticks[i + 1] - ticks[i];
 	nsx_quantiles(steps, kept - 1, (const double[]){0.25, 0.5, 0.75}, 3, q);
-	period_ns = round_off_jitter((int64_t)round(q[1]), q[0], q[2]);
-	free(steps);
-	return period_ns;
+	return round_off_jitter((int64_t)round(q[1]), q[0], q[2]);
 }
 
 /* Estimates the period once enough rows wait, and folds them. Unsorted rows give no estimate and

@@ -136,8 +136,7 @@ static int build_scope_spans(struct names *names, const struct nsx_facts *f, str
 {
 	const struct nsx_window *w = &names->t->window;
 
-	if (!nsx_new_array(names->reach, names->scratch, f->ndevices, "devices", err))
-		return err->rc;
+	nsx_few(names->reach, names->scratch, f->ndevices);
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
 		struct nsx_spans *idle = nsx_arena_get(names->scratch, sizeof(*idle));
@@ -163,9 +162,11 @@ static int build_scope_spans(struct names *names, const struct nsx_facts *f, str
 struct reading {
 	struct nsx_metrics *m;
 	struct nsx_scan *scan;
-	struct fold *parts;
+	struct part {
+		struct fold fold;
+		char *damage; /* why it was not read to its end; NULL: it was */
+	} *parts;
 	unsigned nparts;
-	char **damage; /* one for each part, or NULL */
 	struct nsx_arena *a;
 };
 
@@ -173,7 +174,7 @@ struct reading {
 static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
-	struct fold *f = &r->parts[i];
+	struct fold *f = &r->parts[i].fold;
 	const struct nsx_trace *t = f->ctx->trace;
 	struct nsx_choice choice = {
 		.is_cut = nsx_has_window(t),
@@ -182,25 +183,23 @@ static int metrics_read_part(void *ctx, size_t i, struct nsx_err *err)
 
 	if (!nsx_is_damage(rc))
 		return rc;
-	r->damage[i] = nsx_strdup(err->msg);
+	r->parts[i].damage = nsx_strdup(err->msg);
 	return 0;
 }
 
 static int reread_failed_sources(void *ctx, size_t i, struct nsx_err *err)
 {
-	struct reading *r = ctx;
-	bool failed = false;
+	struct part *p = &((struct reading *)ctx)->parts[i];
 
-	for (size_t s = 0; s < r->parts[i].nsources; s++)
-		failed |= r->parts[i].sources[s].failed;
-	r->parts[i].only_failed = true;
-	return failed && !r->damage[i] ? metrics_read_part(ctx, i, err) : 0;
+	p->fold.only_failed = true;
+	return NSX_ANY(s, p->fold.nsources, p->fold.sources[s].failed) && !p->damage ?
+		       metrics_read_part(ctx, i, err) : 0;
 }
 
 /* A part's source of a type; NULL: it has none. */
 static struct fold_source *metrics_source_of(const struct reading *r, unsigned part, int64_t type)
 {
-	struct fold *f = &r->parts[part];
+	const struct fold *f = &r->parts[part].fold;
 
 	for (size_t i = 0; i < f->nsources; i++)
 		if (f->sources[i].type == type)
@@ -212,7 +211,8 @@ static struct fold_source *metrics_source_of(const struct reading *r, unsigned p
 static int64_t measure_source_period(struct reading *r, int64_t type, struct nsx_err *err)
 {
 	size_t nticks = 0, at = 0;
-	int64_t *ticks, period_ns;
+	NSX_AT_EXIT(nsx_free_at) int64_t *ticks = NULL;
+	int64_t period_ns;
 	const struct fold_source *s;
 
 	for (unsigned p = 0; p < r->nparts; p++)
@@ -236,7 +236,6 @@ static int64_t measure_source_period(struct reading *r, int64_t type, struct nsx
 		r->m->gaps++;
 		r->m->missing_ns = nsx_add_sat(r->m->missing_ns, step_ns - period_ns);
 	}
-	free(ticks);
 	return period_ns;
 }
 
@@ -244,8 +243,8 @@ static int64_t measure_source_period(struct reading *r, int64_t type, struct nsx
 static int agree_on_periods(struct reading *r, struct nsx_err *err)
 {
 	for (unsigned first = 0; first < r->nparts; first++)
-		for (size_t i = 0; i < r->parts[first].nsources; i++) {
-			int64_t type = r->parts[first].sources[i].type, period_ns;
+		for (size_t i = 0; i < r->parts[first].fold.nsources; i++) {
+			int64_t type = r->parts[first].fold.sources[i].type, period_ns;
 			unsigned p = 0;
 
 			while (!metrics_source_of(r, p, type))
@@ -258,7 +257,7 @@ static int agree_on_periods(struct reading *r, struct nsx_err *err)
 			for (; p < r->nparts; p++) {
 				struct fold_source *s = metrics_source_of(r, p, type);
 
-				if (s && fold_settle(&r->parts[p], s, period_ns, err))
+				if (s && fold_settle(&r->parts[p].fold, s, period_ns, err))
 					return err->rc;
 			}
 		}
@@ -284,14 +283,16 @@ static int read_samples(struct reading *r, unsigned threads, struct nsx_err *err
 	    nsx_par(threads, r->nparts, reread_failed_sources, r, err))
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++) {
-		r->m->samples += r->parts[p].rows;
-		if (r->damage[p] && !r->m->damage)
-			r->m->damage = nsx_arena_strdup(r->a, r->damage[p]);
-		if (p && fold_merge(&r->parts[0], &r->parts[p], err))
+		const struct part *x = &r->parts[p];
+
+		r->m->samples += x->fold.rows;
+		if (x->damage && !r->m->damage)
+			r->m->damage = nsx_arena_strdup(r->a, x->damage);
+		if (p && fold_merge(&r->parts->fold, &r->parts[p].fold, err))
 			return err->rc;
 	}
-	r->m->bad = r->parts[0].bad;
-	r->m->too_many = r->parts[0].too_many;
+	r->m->bad = r->parts->fold.bad;
+	r->m->too_many = r->parts->fold.too_many;
 	return 0;
 }
 
@@ -364,7 +365,7 @@ static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 
 static int finish_all(const struct names *names, const struct reading *r, struct nsx_err *err)
 {
-	const struct fold *sum = &r->parts[0];
+	const struct fold *sum = &r->parts->fold;
 	struct nsx_metrics *m = r->m;
 	int64_t scope_ns[NSX_NSCOPES];
 
@@ -413,12 +414,9 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 			  ARRAY_LEN(fields), threads, &r->scan, err))
 		return err->rc;
 	r->nparts = nsx_scan_parts(r->scan);
-	r->parts = nsx_try_alloc(r->nparts, sizeof(*r->parts), "parts", err);
-	r->damage = nsx_try_alloc(r->nparts, sizeof(*r->damage), "parts", err);
-	if (!r->parts || !r->damage)
-		return err->rc;
+	r->parts = nsx_alloc(r->nparts, sizeof(*r->parts));
 	for (unsigned p = 0; p < r->nparts; p++)
-		r->parts[p].ctx = &ctx;
+		r->parts[p].fold.ctx = &ctx;
 	rc = read_samples(r, threads, err);
 	if (!rc && !r->m->too_many)
 		rc = finish_all(names, r, err);
@@ -428,13 +426,13 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		      const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err)
 {
-	struct names names = {.t = t, .a = a, .with_curves = o->draws};
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
+	struct names names = {.t = t, .a = a, .scratch = scratch, .with_curves = o->draws};
 	struct reading r = {.a = a};
 	int rc;
 
 	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
 		return 0;
-	names.scratch = nsx_arena_new();
 	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
 	rc = metrics_read_names(&names, err) ?:
 	     build_scope_spans(&names, f, err) ?:
@@ -447,15 +445,12 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		(void)nsx_fail(err, NSX_E_DATA, "%s", r.m->damage);
 		nsx_schema_lose_rows(t->schema, NSX_VIEW_gpu_metric, err);
 	}
-	for (unsigned p = 0; r.parts && p < r.nparts; p++) {
-		fold_done(&r.parts[p]);
-		if (r.damage)
-			free(r.damage[p]);
+	for (unsigned p = 0; p < r.nparts; p++) {
+		fold_done(&r.parts[p].fold);
+		free(r.parts[p].damage);
 	}
 	free(r.parts);
-	free(r.damage);
 	nsx_scan_close(r.scan);
 	free(names.v);
-	nsx_arena_free(names.scratch);
 	return rc;
 }
