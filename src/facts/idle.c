@@ -234,12 +234,6 @@ static void charge_queued_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	add_idle_piece(s, start_ns, end_ns, cause, producer);
 }
 
-static bool is_migration(const struct nsx_trace *t, uint32_t op)
-{
-	return t->ops.kind[op] == NSX_OP_MEMCPY &&
-	       nsx_copy_is_migration(nsx_op_copy(t, op)->copy_kind);
-}
-
 /* Charges a gap. call: launched the operation that ends the gap; NSX_NONE: not recorded. is_moved:
  * that operation is a migration of unified memory.
  */
@@ -304,9 +298,11 @@ static uint32_t find_gap_ending_op(const struct nsx_trace *t, uint32_t first, ui
 /* Charges the gap from at_ns to the start of op, the first of all operations that start then. */
 static void charge_gap_before_op(struct sweep *s, int64_t at_ns, uint32_t op)
 {
-	int64_t start_ns = nsx_op_start(&s->t->ops, op);
+	const struct nsx_ops *o = &s->t->ops;
 
-	charge_gap(s, at_ns, start_ns, nsx_op_call(&s->t->ops, op), is_migration(s->t, op));
+	charge_gap(s, at_ns, nsx_op_start(o, op), nsx_op_call(o, op),
+		   o->kind[op] == NSX_OP_MEMCPY &&
+		   nsx_copy_is_migration(nsx_op_copy(s->t, op)->copy_kind));
 }
 
 /* Charges the time after the last operation. It has no known cause, unless there is a user's

@@ -235,10 +235,8 @@ static bool recognise_triton(const struct parts *name, struct words *w)
 		"triton_poi_fused_", "triton_red_fused_", "triton_per_fused_",
 		"triton_tem_fused_", "triton_for_fused_", "triton_unk_fused_"};
 	struct text rest = name->base, ops;
-	bool any = false;
+	bool any = NSX_ANY(i, ARRAY_LEN(starts), drop_prefix(&rest, starts[i]));
 
-	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
-		any = any || drop_prefix(&rest, starts[i]);
 	ops = rest;
 	while (ops.n && nsx_is_digit(ops.p[ops.n - 1]))
 		ops.n--;
@@ -335,23 +333,19 @@ static struct text operation(struct text t)
 	static const char *const plain[] = {"multiplies", "divides", "plus", "minus", "Copy"};
 	static const struct text nothing = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		if (kernel_words_begins(t, wrappers[i]))
-			return nothing;
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		if (is(t, plain[i]))
-			return t;
+	if (NSX_ANY(i, ARRAY_LEN(wrappers), kernel_words_begins(t, wrappers[i])))
+		return nothing;
+	if (NSX_ANY(i, ARRAY_LEN(plain), is(t, plain[i])))
+		return t;
 	if (is(t, "copy_device_to_device"))
 		return (struct text){"copy", 4};
 	if (drop_prefix(&t, "CUDAFunctorOnSelf_") || drop_prefix(&t, "CUDAFunctor_"))
 		return t;
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (drop_suffix(&t, ends[i])) {
-			drop_prefix(&t, "_cuda_");
-			drop_prefix(&t, "direct_");
-			return t;
-		}
-	return nothing;
+	if (!NSX_ANY(i, ARRAY_LEN(ends), drop_suffix(&t, ends[i])))
+		return nothing;
+	drop_prefix(&t, "_cuda_");
+	drop_prefix(&t, "direct_");
+	return t;
 }
 
 /* The type on which an operation works: the first floating-point type among the arguments,
@@ -567,11 +561,10 @@ static void add_matrix_detail(struct words *w, struct text t)
 static struct text identifying_part(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
-	bool launches = kernel_words_begins(name->base, "cuda_parallel_launch");
+	bool launches = kernel_words_begins(name->base, "cuda_parallel_launch") ||
+			NSX_ANY(i, ARRAY_LEN(wrappers), is(name->base, wrappers[i]));
 	struct text args = name->args, first = {0};
 
-	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
-		launches |= is(name->base, wrappers[i]);
 	do
 		first = launches ? next_of(&args, NSX_W_NAME) : first;
 	while (is(first, "ParallelFor") || is(first, "ParallelReduce") ||
@@ -596,9 +589,8 @@ static bool recognise_matrix(const struct parts *name, struct words *w)
 		w->dtype = first_float_type(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(convs); i++)
-		if (has(t, convs[i]))
-			what = "conv";
+	if (NSX_ANY(i, ARRAY_LEN(convs), has(t, convs[i])))
+		what = "conv";
 	nsx_buf_adds(&w->family, kernel_words_begins(t, "gemv") ? "gemv" : what);
 	if (has(t, "wgrad") || has(t, "dgrad"))
 		nsx_buf_adds(&w->family, has(t, "wgrad") ? " wgrad" : " dgrad");

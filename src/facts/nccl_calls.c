@@ -136,11 +136,6 @@ static bool read_init_json(const char *json, size_t n, struct nsx_nccl_init *x)
 	return is_init(x);
 }
 
-static bool makes_communicator(const char *name, size_t n)
-{
-	return n >= 16 && !strncasecmp(name, "ncclCommInitRank", 16);
-}
-
 static uint8_t nccl_calls_op_of(const char *name, size_t n)
 {
 	char text[64];
@@ -175,7 +170,7 @@ static bool is_nccl_domain(const struct part *p, const struct nsx_val *v)
 static void set_operation(struct message *m, const char *name, size_t n)
 {
 	m->call.op = nccl_calls_op_of(name, n);
-	m->makes = makes_communicator(name, n);
+	m->makes = n >= 16 && !strncasecmp(name, "ncclCommInitRank", 16);
 }
 
 /* Reads the JSON text of a message, both as a call that moves data and as one that makes a

@@ -27,31 +27,20 @@ static void sort_if_needed(int64_t *v, size_t n)
 int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 		     struct nsx_arena *a, struct nsx_queues *q, struct nsx_err *err)
 {
-	uint32_t first = t->device[device].ops_at;
-	uint32_t end = first + t->device[device].nops;
-	size_t n;
+	uint32_t first = t->device[device].ops_at, end = first + t->device[device].nops;
+	size_t n = 0;
 
-	if (!nsx_new_array(q->at, a, t->nstreams + (size_t)1, "streams", err))
-		return err->rc;
 	for (uint32_t i = first; i < end; i++)
-		if (queues_is_queued(t, i))
-			q->at[nsx_op_stream(&t->ops, i) + 1]++;
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		q->at[s + 1] += q->at[s];
-	n = q->at[t->nstreams];
-	if (nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
+		n += queues_is_queued(t, i);
+	if (nsx_new_arrays(a, t->nstreams + (size_t)2, "streams", err, q->at) ||
+	    nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
 		return err->rc;
-	/* Filling a slice moves at[stream] to the end of the slice, where the next one begins. */
-	for (uint32_t i = first; i < end; i++) {
-		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
-
-		if (!queues_is_queued(t, i))
-			continue;
-		q->called_ns[*at] = call_start_of_op(t, i);
-		q->op[(*at)++] = i;
+	NSX_DEAL(q->at, q->op, t->nstreams, end - first, i,
+		 queues_is_queued(t, first + i) ? nsx_op_stream(&t->ops, first + i) : NSX_NONE);
+	for (size_t k = 0; k < n; k++) {
+		q->op[k] += first;
+		q->called_ns[k] = call_start_of_op(t, q->op[k]);
 	}
-	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
-	q->at[0] = 0;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		sort_if_needed(q->called_ns + q->at[s], q->at[s + 1] - q->at[s]);
 	return 0;

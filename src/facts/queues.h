@@ -7,7 +7,7 @@
 #include "trace/trace.h"
 
 struct nsx_queues { /* launch queues of one device                         */
-	/* For each stream: where its slice of the two lists begins; nstreams + 1 entries. */
+	/* For each stream: where its slice of the two lists begins, and where the next begins. */
 	size_t *at;
 	int64_t *called_ns; /* start times of calls, sorted within a slice   */
 	uint32_t *op; /* first operations of calls, sorted by start within a slice */

@@ -670,11 +670,9 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 	size_t nparts = (l->op_set.n + MATCHED_AT_A_TIME - 1) / MATCHED_AT_A_TIME;
 	struct matcher m = {.l = l, .first_call_ns = INT64_MAX};
 
-	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
-			   l->call_set.what, err) ||
-	    !nsx_new_array(l->ops.cls, t->arena, l->op_set.n, l->op_set.what,
-			   err) ||
-	    !nsx_new_array(m.found, l->index_arena, nparts, "GPU work", err))
+	nsx_few(m.found, l->index_arena, nparts);
+	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n, l->call_set.what, err) ||
+	    !nsx_new_array(l->ops.cls, t->arena, l->op_set.n, l->op_set.what, err))
 		return err->rc;
 	memset(l->calls.op, 0xff, l->call_set.n * 4); /* sets all to NSX_NONE */
 	if (l->portion.is_on)

@@ -170,17 +170,13 @@ static bool is_usual(const struct judge *j, const struct nsx_iteration *it)
 	return fabs((double)(it->end_ns - it->start_ns) - j->median) <= j->tolerance;
 }
 
-static bool steady_is_shorter(const struct judge *j, const struct nsx_iteration *it)
-{
-	return (double)(it->end_ns - it->start_ns) < j->median;
-}
-
 /* The number of unusual iterations of one kind up to and with this one: of shorter ones above 0, of
  * longer ones below 0. before: the same number for the iteration before it.
  */
 static int64_t count_alike(const struct judge *j, const struct nsx_iteration *it, int64_t before)
 {
-	return steady_is_shorter(j, it) ? NSX_MAX(before, 0) + 1 : NSX_MIN(before, 0) - 1;
+	return (double)(it->end_ns - it->start_ns) < j->median ? NSX_MAX(before, 0) + 1 :
+								 NSX_MIN(before, 0) - 1;
 }
 
 /* How many of the first iterations belong to a loop of `all` that slows down, or whose work
