@@ -109,10 +109,5 @@ const char *nsx_answer_op(struct nsx_answer *a, size_t op)
 
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t)
 {
-	int ids[32];
-	unsigned n = NSX_MIN(t->layout->ncols, (unsigned)ARRAY_LEN(ids));
-
-	for (unsigned i = 0; i < n; i++)
-		ids[i] = (int)i;
-	nsx_md_table_of(a->out, t, a->limit, ids, n);
+	nsx_md_table_of(a->out, t, a->limit, NULL, NSX_MIN(t->layout->ncols, 32u));
 }

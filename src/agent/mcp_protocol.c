@@ -295,12 +295,8 @@ static void fail_version(const struct request *r, const char *asked, struct nsx_
 	struct nsx_jsonw *w = mcp_protocol_begin();
 
 	put_error(r->m, r->id, NO_VERSION, "unsupported protocol version", w);
-	nsx_jsonw_object(w, "error");
-	nsx_jsonw_object(w, "data");
-	put_versions(w, "supported");
-	nsx_jsonw_str(w, "requested", asked);
-	nsx_jsonw_end(w);
-	nsx_jsonw_end(w);
+	put_versions(w, "error.data.supported");
+	nsx_jsonw_str(w, "error.data.requested", asked);
 	mcp_protocol_finish(w, out);
 }
 

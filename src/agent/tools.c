@@ -429,7 +429,7 @@ static void put_suggested_traces(const struct call *c, struct nsx_jsonw *w)
 	size_t n = 0;
 	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST, c->arena, &n) : NULL;
 
-	nsx_jsonw_array(w, "try");
+	nsx_jsonw_array(w, "error.try");
 	for (size_t i = 0; i < n; i++)
 		nsx_reply_put_text(w, NULL, v[i], NSX_REPLY_FULL_CELL / 2);
 	nsx_jsonw_end(w);
@@ -449,9 +449,7 @@ static void tools_refuse(const struct call *c, const struct nsx_err *why, struct
 	nsx_jsonw_object(doc, NULL);
 	nsx_jsonw_str(doc, "error.code", code);
 	nsx_jsonw_strn(doc, "error.message", message.p, message.n);
-	nsx_jsonw_object(doc, "error");
 	put_suggested_traces(c, doc);
-	nsx_jsonw_end(doc);
 	nsx_jsonw_end(doc);
 	put_content(c, doc, &text, w);
 	nsx_jsonw_bool(w, "isError", true);
