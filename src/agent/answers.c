@@ -199,7 +199,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 					  .keep = NSX_KEEP_COLUMNS,
 					  .at_hand = &at_hand};
 	struct nsx_fleet_inputs in = {0};
-	struct nsx_digest **v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_digest **v = NULL;
 	struct nsx_fleet *f = NULL;
 	struct nsx_answer *a;
 	struct nsx_left_out left_out = {0};
@@ -222,7 +222,6 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 			      left_out.why.p ?: "");
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &f, err);
-	free(v);
 	nsx_arena_free(in.arena);
 	if (rc) {
 		nsx_buf_done(&left_out.why);

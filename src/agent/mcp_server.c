@@ -186,7 +186,7 @@ static void cancel_request(struct server *s, const struct nsx_jsonr *id)
 static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 {
 	const struct nsx_jsonr *id = NULL;
-	struct nsx_buf out = {0};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf out = {0};
 
 	switch (nsx_mcp_read(&s->m, message, &out, &id)) {
 	case NSX_MCP_CALL:
@@ -201,7 +201,6 @@ static void mcp_server_take_message(struct server *s, struct nsx_jsonr *message)
 	default:
 		break;
 	}
-	nsx_buf_done(&out);
 	nsx_jsonr_free(message);
 }
 

@@ -303,9 +303,9 @@ static void put_leaf_schema(struct nsx_jsonw *w, const struct shape *s, const st
 /* Writes the schema of a row. of: shape of the document that has the key. */
 static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const struct key *k)
 {
-	struct shape s = {.is_reply = of->is_reply,
-			  .is_several = of->is_several,
-			  .arena = nsx_arena_new()};
+	NSX_AT_EXIT(shape_done) struct shape s = {.is_reply = of->is_reply,
+						  .is_several = of->is_several,
+						  .arena = nsx_arena_new()};
 
 	if (k->rows)
 		shape_add_listed(&s, k->rows, "");
@@ -321,7 +321,6 @@ static void shape_put_row(struct nsx_jsonw *w, const struct shape *of, const str
 	else
 		put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	shape_done(&s);
 }
 
 static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_null)
@@ -496,14 +495,13 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s, const struct 
 
 void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 {
-	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
+	NSX_AT_EXIT(shape_done) struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
 
 	shape_add_listed(&s, of, "");
 	shape_add_listed(&s, "open answer", "");
 	nsx_jsonw_object(w, key);
 	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	shape_done(&s);
 }
 
 /* Documents -----------------------------------------------------------------------*/
@@ -533,7 +531,7 @@ const char *nsx_shape_name(unsigned i, struct nsx_arena *a)
 
 static void put_document(struct nsx_jsonw *w, unsigned i)
 {
-	struct shape s = {.arena = nsx_arena_new()};
+	NSX_AT_EXIT(shape_done) struct shape s = {.arena = nsx_arena_new()};
 
 	nsx_jsonw_str(w, "title", documents[i].title);
 	if (!documents[i].is_list) {
@@ -546,7 +544,6 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 		shape_put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
 			      nsx_pass_find("findings_minor"), 0)});
 	}
-	shape_done(&s);
 }
 
 static void add_reply_table(struct shape *s, const char *in, const char *key,
@@ -643,7 +640,7 @@ static void add_reply(struct shape *s, enum nsx_tool_id tool)
 /* Writes the schema of a call: its arguments and its result. */
 static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
-	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
+	NSX_AT_EXIT(shape_done) struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
 
 	nsx_jsonw_str(w, "title", nsx_tools[tool].title);
 	nsx_jsonw_str(w, "description", nsx_tools[tool].text);
@@ -653,12 +650,11 @@ static void shape_put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 	nsx_jsonw_object(w, "properties.structuredContent");
 	put_object(w, &s, build_path_tree(&s), false);
 	nsx_jsonw_end(w);
-	shape_done(&s);
 }
 
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *known, *nearest = NULL;
 	size_t best = SIZE_MAX;
 	unsigned i;
@@ -667,17 +663,12 @@ int nsx_shape_schema(const char *name, struct nsx_jsonw **ret, struct nsx_err *e
 		if (nsx_is_nearer(name, strlen(name), known, &best))
 			nearest = known;
 	if (!known)
-		(void)nsx_fail(err, NSX_E_USAGE, "no schema '%s'; %s'nsys-explain schema-json' "
-			       "lists them", name, nsx_meant(nearest).text);
-	nsx_arena_free(a);
-	if (!known)
-		return err->rc;
+		return nsx_fail(err, NSX_E_USAGE, "no schema '%s'; %s'nsys-explain schema-json' "
+				"lists them", name, nsx_meant(nearest).text);
 	*ret = nsx_jsonw_new();
 	nsx_jsonw_object(*ret, NULL);
 	nsx_jsonw_str(*ret, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	a = nsx_arena_new();
 	nsx_jsonw_str(*ret, "$id", nsx_arena_printf(a, "urn:nsys-explain:%s:1", name));
-	nsx_arena_free(a);
 	if (i < ARRAY_LEN(documents))
 		put_document(*ret, i);
 	else

@@ -107,7 +107,7 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 					  .keep = NSX_KEEP_COLUMNS};
 	struct nsx_several *s = new_several();
 	struct nsx_fleet_inputs in = {0};
-	struct nsx_digest **v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_digest **v = NULL;
 	struct nsx_err err;
 	size_t n, nv = 0;
 	char **list = copy_list(s, inputs, &n);
@@ -120,7 +120,6 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 			      s->left_out.why.p ?: "");
 	if (!rc)
 		rc = nsx_fleet_new(v, nv, &s->fleet, &err);
-	free(v);
 	if (!rc)
 		rc = nsx_fleet_analyse(s->fleet, &err) ?:
 		     nsx_freport_new(s->fleet, &s->left_out, &s->report, &err);

@@ -308,7 +308,8 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 					  .keep = a->keep_export};
 	NSX_AT_EXIT(nsx_free_at) struct nsx_exported *e =
 		nsx_try_alloc(job->n, sizeof(*e), "inputs", err);
-	const char **traces = nsx_try_alloc(job->n, sizeof(*traces), "inputs", err);
+	NSX_AT_EXIT(nsx_free_at) const char **traces =
+		nsx_try_alloc(job->n, sizeof(*traces), "inputs", err);
 	int rc = e && traces ? 0 : err->rc;
 
 	for (size_t i = 0; i < job->n && !rc; i++) {
@@ -319,7 +320,6 @@ static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
 	rc = rc ?: cmd_convert_convert(a, job, arena, err);
 	for (size_t i = 0; i < job->n && e; i++)
 		nsx_exported_done(&e[i]);
-	free(traces);
 	return rc;
 }
 

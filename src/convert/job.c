@@ -160,7 +160,8 @@ static int try_conversion(const struct nsx_convert_job *job,
 int nsx_convert_run(const struct nsx_convert_job *job,
 		    struct nsx_converted *ret, struct nsx_err *err)
 {
-	struct nsx_trace_place *places = nsx_try_alloc(job->n, sizeof(*places), "traces", err);
+	NSX_AT_EXIT(nsx_free_at) struct nsx_trace_place *places =
+		nsx_try_alloc(job->n, sizeof(*places), "traces", err);
 	size_t had;
 	int rc = 0;
 
@@ -178,7 +179,6 @@ int nsx_convert_run(const struct nsx_convert_job *job,
 			ret->notes.p[ret->notes.n = had] = '\0';
 		rc = try_conversion(job, places, ret, err);
 	}
-	free(places);
 	return rc == 1 ? nsx_fail(err, NSX_E_IO, "'%s' would be larger than %lld bytes even "
 				  "without what can go; choose less with --window or "
 				  "--only", job->to, (long long)job->max_bytes) : rc;

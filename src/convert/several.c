@@ -39,7 +39,7 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 	const struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS,
 					  .rank = -1, .threads = threads};
 	struct trace *t = &a->trace[i];
-	struct nsx_digest **v = NULL;
+	NSX_AT_EXIT(nsx_free_at) struct nsx_digest **v = NULL;
 	size_t n = 0;
 	int rc = nsx_digest_read_trace(a->paths[i], &o, &v, &n, err);
 
@@ -59,7 +59,6 @@ static int read_trace(struct several *a, size_t i, unsigned threads, struct nsx_
 			nsx_digest_free(v[k]);
 		else
 			a->ranks[a->nranks++] = v[k];
-	free(v);
 	return rc;
 }
 

@@ -20,8 +20,8 @@ static int write_rows(const struct nsx_out_file *f, FILE *out, struct nsx_err *e
 	const struct table_file *x = f->subject;
 	const struct nsx_findings *found = &x->report->found;
 	struct nsx_bound bound = {.max_rows = x->report->all_rows ? 0 : NSX_MAX_CSV_ROWS};
-	size_t *keep = NULL, cap = 0;
-	int rc;
+	NSX_AT_EXIT(nsx_free_at) size_t *keep = NULL;
+	size_t cap = 0;
 
 	for (size_t i = 0; i < found->n; i++)
 		NSX_EACH_PROOF(&found->v[i], k) {
@@ -31,10 +31,8 @@ static int write_rows(const struct nsx_out_file *f, FILE *out, struct nsx_err *e
 				nsx_push_or_die(keep, bound.nkeep, cap, e->row);
 		}
 	bound.keep = keep;
-	rc = (f->detail == parquet ? nsx_emit_parquet : nsx_emit_csv)(x->layout, x->table, &bound,
-								      out, err);
-	free(keep);
-	return rc;
+	return (f->detail == parquet ? nsx_emit_parquet : nsx_emit_csv)(x->layout, x->table, &bound,
+									out, err);
 }
 
 static void list_table(struct nsx_folder *f, const struct table_file *x, const char *suffix)

@@ -68,8 +68,8 @@ static int places_add_named(struct places *p, const struct nsx_change *c, struct
 	enum { UNSEEN, IS, IS_NOT };
 	const struct nsx_trace *t = p->t;
 	bool calls = !c->op && c->verb <= NSX_NO_COST;
-	uint8_t *named = nsx_try_alloc(NSX_MAX(nsx_strings_bound(t->strings), t->nshapes), 1,
-				       "names", err);
+	NSX_AT_EXIT(nsx_free_at) uint8_t *named =
+		nsx_try_alloc(NSX_MAX(nsx_strings_bound(t->strings), t->nshapes), 1, "names", err);
 	struct nsx_outside o;
 	char buf[256];
 
@@ -98,7 +98,6 @@ static int places_add_named(struct places *p, const struct nsx_change *c, struct
 	for (size_t at = 0; c->verb == NSX_NO_OS_WAIT && nsx_outside_next(t, &at, &o);)
 		if (o.end_ns - o.start_ns >= c->least_ns && !strcmp(nsx_text(t, o.name), c->name))
 			add_place(p, o.start_ns, o.end_ns);
-	free(named);
 	return 0;
 }
 

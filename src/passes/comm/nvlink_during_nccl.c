@@ -178,10 +178,9 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 	const struct nsx_metrics *m = run->facts->metrics;
 
 	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
-		const struct nsx_metric *top;
 		double median_ns = 0;
+		const struct nsx_metric *top = busiest_link_counter(m, i, next);
 
-		top = busiest_link_counter(m, i, next);
 		if (!top)
 			continue;
 		if (median_comm(run, top->device, &median_ns, err))
