@@ -37,7 +37,8 @@ struct item {
 	double replayed_ns; /* adds_ns without the finding's limit           */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
-	double worth_ns, rank_ns; /* see worth and sure_worth                */
+	double worth_ns; /* see worth                                        */
+	double rank_ns; /* the same, or without a price the time at stake    */
 	bool is_capture;
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
@@ -506,15 +507,6 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
-/* The worth that ranks a finding: the certain part of its gain, or without a price the time at
- * stake.
- */
-static double sure_worth(const struct nsx_finding *f)
-{
-	return f->price == NSX_PRICE_NONE ? f->most_ns :
-	       f->surely.n ? NSX_MIN(worth(f), f->low_ns) : worth(f);
-}
-
 /* The severity. Assumed prices raise no alarm, nor does anything in a start-up, which is paid once.
  * A kernel that is most of the work is medium without a price.
  */
@@ -621,7 +613,7 @@ static void judge_findings(struct pricing *p)
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 		p->v[i].worth_ns = worth(f);
-		p->v[i].rank_ns = sure_worth(f);
+		p->v[i].rank_ns = f->price == NSX_PRICE_NONE ? f->most_ns : worth(f);
 	}
 }
 
