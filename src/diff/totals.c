@@ -40,7 +40,7 @@ static bool average_totals(const struct nsx_diff *d, unsigned side, struct nsx_t
 		AT(ns[0]), AT(ns[1]), AT(ns[2]), AT(ns[3]), AT(bytes[0]), AT(bytes[1]),
 		AT(bytes[2]), AT(copy_ns[0]), AT(copy_ns[1]), AT(copy_ns[2]), AT(recorded_ns),
 		AT(judged_ns), AT(launches), AT(threads), AT(kernel_ns)};
-	int64_t n = (int64_t)d->nsides[side];
+	int64_t n = NSX_MAX((int64_t)d->nsides[side], 1);
 
 	*ret = d->sides[side][0]->totals;
 	for (size_t k = 0; k < ARRAY_LEN(figures); k++) {
