@@ -1,0 +1,1 @@
+explain @persistent_kernel -o o

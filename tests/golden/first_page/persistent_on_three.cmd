@@ -1,0 +1,1 @@
+explain @persistent_on_three -o o

@@ -1,0 +1,1 @@
+explain @hosts_two --pass gpu_idle,top_kernels --md
