@@ -28,6 +28,23 @@ static const struct nsx_opt opts[] = {
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
+/* ", host 2": the host of the i-th rank, counted in the order of ranks; "": all are on one. */
+static const char *host_in_words(const struct nsx_digest *const *v, size_t n, size_t i,
+				 struct nsx_arena *a)
+{
+	size_t nth = 0, nhosts = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		size_t first = 0;
+
+		while (v[first]->host != v[k]->host)
+			first++;
+		nhosts += first == k;
+		nth = v[first]->host == v[i]->host && first == k ? nhosts : nth;
+	}
+	return nhosts > 1 ? nsx_arena_printf(a, ", host %zu", nth) : "";
+}
+
 static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_asked,
 			   size_t bytes, const char *out)
 {
@@ -43,9 +60,10 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 			       is_asked ? "--rank" :
 			       nsx_rank_from_names[v[i]->rank_from]);
 		else
-			printf("A rank without a number (process %lld%s)",
+			printf("A rank without a number (process %lld%s%s)",
 			       (long long)v[i]->pid, v[i]->device < 0 ? "" :
-			       nsx_arena_printf(a, ", GPU %lld", (long long)v[i]->device));
+			       nsx_arena_printf(a, ", GPU %lld", (long long)v[i]->device),
+			       host_in_words(v, n, i, a));
 		printf(": %s, %s, %s\n", nsx_text_n(a, v[i]->nsteps, "step", NULL),
 		       nsx_text_n(a, ncolls, "collective", NULL),
 		       nsx_text_n(a, v[i]->nfamilies, "kernel family", "kernel families"));

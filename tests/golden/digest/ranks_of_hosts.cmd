@@ -1,0 +1,1 @@
+digest @ranks_of_hosts -o o
