@@ -84,6 +84,11 @@ for f in "$fix"/*.sqlite; do
 	impossible_records) ok "$name" corrected "$f" "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId
 		IN (41, 102); UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start + 400000 WHERE correlationId = 161" \
 		"^2 records .* left out; 1 record .* cut there" ;;
+	impossible_copies) ok "$name" corrected "$f" "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start < 60000000000;
+		DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE start < 60000000000;
+		UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET end = start + 20000;
+		UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = start + 180000 WHERE end > start + 1000000" \
+		"^2 records .* left out; 2 records .* cut there" ;;
 	hostile_names|libraries|zero_inverted_open|gpu_metrics|memory_usage|sched) ok "$name" check "$f" with ;;
 	*) ok "$name" check "$f" ;;
 	esac

@@ -1,0 +1,1 @@
+explain @impossible_copies --pass partition,copies,capture_quality --md

@@ -1,0 +1,1 @@
+explain @impossible_copies -o o
