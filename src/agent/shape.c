@@ -334,7 +334,9 @@ static void put_word_set(struct nsx_jsonw *w, const struct closed *c, bool or_nu
 	nsx_jsonw_end(w);
 }
 
-/* Whether a key holds a process or a device: a number, or a text (nsx_pid_cell, nsx_device_cell). */
+/* Whether a key holds a process or a device: a number, or a text (nsx_pid_cell and
+ * nsx_device_cell).
+ */
 static bool names_owner(const struct key *k)
 {
 	size_t n;

@@ -62,8 +62,8 @@ static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t p
 	       nsx_string(nsx_pid_label(t, process)) : nsx_int(t->process[process].pid);
 }
 
-/* The cell of a column of devices: the ordinal, or the label if several devices have this ordinal and
- * only the host or the process tells them apart; null for an unknown device.
+/* The cell of a column of devices: the ordinal, or the label if only the host or the process tells
+ * devices with this ordinal apart; null for an unknown device.
  */
 static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_t device)
 {
