@@ -37,7 +37,7 @@ static const struct op {
 	{"Waitany", MESSAGE, 0}, {"Waitsome", MESSAGE, 0}, {"message", OTHER, 2},
 	{"Broadcast", OTHER, 1}};
 
-static const struct op *find_op(const char *name)
+static const struct op *known_op(const char *name)
 {
 	static const struct op other = {"", OTHER, 0};
 
@@ -50,7 +50,7 @@ static const struct op *find_op(const char *name)
 
 uint32_t nsx_op_holds(const char *name)
 {
-	return find_op(name)->holds ?: UINT32_MAX;
+	return known_op(name)->holds ?: UINT32_MAX;
 }
 
 /* A message that a thread began to send or receive and has not yet waited for. */
@@ -139,7 +139,7 @@ static int read_message(struct waits *w, size_t i, struct nsx_err *err)
 		return wait_for(w, request, name[8], err);
 	else if (x->second_peer[i] >= 0)
 		w->now.name = NSX_SENDRECV_OF_TWO;
-	return find_op(name)->role == MESSAGE &&
+	return known_op(name)->role == MESSAGE &&
 	       (push_wait(w, with, INT64_MAX, err) ||
 		(x->second_peer[i] >= 0 &&
 		 push_wait(w, nsx_messages_with(x->second_peer[i], x->tag[i]), INT64_MAX, err))) ?
@@ -162,7 +162,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.bytes = nsx_unpack(&x->bytes, i),
 			.process = m->t->thread[x->thread[i]].process,
 			.name = nsx_text(m->t, x->name[i])};
-		w.now.is_coll = x->is_coll[i] || find_op(w.now.name)->role == COLLECTIVE;
+		w.now.is_coll = x->is_coll[i] || known_op(w.now.name)->role == COLLECTIVE;
 		/* MPI_Ibarrier and the like return at once and do not wait. */
 		if (w.now.is_coll ? strncasecmp(w.now.name, "MPI_I", 5) &&
 				    push_wait(&w, (uint64_t)nsx_unpack(&x->comm, i), INT64_MAX, err) :

@@ -234,7 +234,7 @@ struct group { /* a group of a shape, by sample */
 	uint32_t n; /* members; one alone is no group */
 };
 
-static void add_member(struct group *g, const struct ends *e)
+static void add_to_group(struct group *g, const struct ends *e)
 {
 	for (size_t at = 0; at < NSX_SAMPLES; at++) {
 		double k = g->there[at];
@@ -268,7 +268,7 @@ static size_t find_groups(const struct nsx_matcher *m, struct nsx_mchannel *cons
 			ret[ngroups].first = g / s.stride * s.stride * s.size + g % s.stride;
 			place[g] = (uint32_t)++ngroups;
 		}
-		add_member(&ret[place[g] - 1], &e[i]);
+		add_to_group(&ret[place[g] - 1], &e[i]);
 	}
 	for (struct group *g = ret; g < ret + ngroups; g++)
 		for (size_t at = 0; at < NSX_SAMPLES; at++)
