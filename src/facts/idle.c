@@ -20,8 +20,9 @@ enum {
 	LEFT_OUT = 10, /* a range covers nearly all of a piece if it leaves out 1/10 or less */
 };
 
-/* What a thread does, outermost first: in an API call it is in no MPI call, and in an MPI call it
- * waits for other ranks, even while it is in an OS call. All other time is the program's own code.
+/* The activities of a thread, outermost first: time in an API call is that call's, and in an MPI
+ * call a thread waits for other ranks, even while it is in an OS call. All other time is that of
+ * the program's own code.
  */
 enum level { CALLS, MPI, OS, CODE };
 

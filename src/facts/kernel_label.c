@@ -322,27 +322,29 @@ static int distinguish_kernels(const struct dealt *d, const uint32_t *alike, siz
 {
 	const struct nsx_trace *t = d->k->trace;
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
-	struct reading r = {.full = NULL};
+	NSX_AT_EXIT(free_reading) struct reading r = {.full = NULL};
 	struct member *v;
 	size_t ntold = 0, at = 0;
-	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
+	nsx_groups_done(&w->numbers);
 	*w = (struct words){.v = w->v, .cap = w->cap};
-	for (size_t i = 0; !rc && i < n; i++) {
+	if (nsx_new_arrays(scratch, n, "kernel names", err, v))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
 		NSX_FETCH_TEXTS(t->strings, i, n, next, d->name[alike[next]], 0);
 		v[i].told = &d->k->told[alike[i]];
-		rc = read_words(t, d->name[alike[i]], &r, &v[i], w, err);
+		if (read_words(t, d->name[alike[i]], &r, &v[i], w, err))
+			return err->rc;
 	}
-	for (size_t i = 0; !rc && i < n; at += v[i++].n)
+	for (size_t i = 0; i < n; at += v[i++].n)
 		v[i].word = w->v + at;
-	rc = rc ?: distinguish_by_one_word(v, n, w->numbers.n, scratch, &ntold, err);
-	if (!rc && ntold < n) {
+	if (distinguish_by_one_word(v, n, w->numbers.n, scratch, &ntold, err))
+		return err->rc;
+	if (ntold < n) {
 		nsx_sort(v, n, sizeof(*v), kernel_label_cmp_words);
 		distinguish_by_branches(v, n, 0);
 	}
-	free_reading(&r);
-	nsx_groups_done(&w->numbers);
-	return rc;
+	return 0;
 }
 
 static void number_equal_labels(const struct dealt *d, const uint32_t *alike, size_t n,
@@ -365,7 +367,7 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 	const struct dealt *d = ctx;
 	const struct nsx_kernel_names *k = d->k;
 	size_t from = piece * PIECE, end = NSX_MIN(from + PIECE, k->n);
-	struct reading r = {.full = NULL};
+	NSX_AT_EXIT(free_reading) struct reading r = {.full = NULL};
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	for (size_t i = from; i < end; i++) {
@@ -382,7 +384,6 @@ static int hash_labels(void *ctx, size_t piece, struct nsx_err *err)
 		add_label(k, i, d->name[i], &r, &b);
 		d->label[i] = nsx_hash(b.p, b.n);
 	}
-	free_reading(&r);
 	return nsx_stopped(err);
 }
 
@@ -431,6 +432,7 @@ static int distinguish_span(void *ctx, size_t span, struct nsx_err *err)
 			rc = distinguish_kernels(d, d->order + i, next - i, &w, err);
 	}
 	free(w.v);
+	nsx_groups_done(&w.numbers);
 	return rc ? rc : nsx_stopped(err);
 }
 

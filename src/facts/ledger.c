@@ -85,11 +85,10 @@ static int account_ops(struct books *b, uint32_t device, const struct nsx_spans 
 		[NSX_L_COMM] = &b->f->device[device].compute, [NSX_L_COPY] = kernels};
 	int64_t edge_ns[ARRAY_LEN(hides)];
 	size_t cursor[ARRAY_LEN(hides)] = {0}, at = 0, i;
-	int rc = 0;
 
 	for (size_t c = 0; c < ARRAY_LEN(edge_ns); c++)
 		edge_ns[c] = b->w.start_ns;
-	while (!rc && nsx_next_op(b->f, b->t, device, &b->w, &at, &i)) {
+	while (nsx_next_op(b->f, b->t, device, &b->w, &at, &i)) {
 		enum nsx_ledger_class cls = of[b->t->ops.cls[i]];
 		int64_t from = NSX_MAX(nsx_op_start(&b->t->ops, i), edge_ns[cls]);
 		int64_t to = NSX_MIN(nsx_op_end(&b->t->ops, i), b->w.end_ns), ns;
@@ -100,10 +99,10 @@ static int account_ops(struct books *b, uint32_t device, const struct nsx_spans 
 		ns = to - from;
 		if (hides[cls])
 			ns -= nsx_spans_covered(hides[cls], &cursor[cls], from, to);
-		if (ns)
-			rc = add_to_account(b, cls, 0, ledger_place_of(b, i), ns, err);
+		if (ns && add_to_account(b, cls, 0, ledger_place_of(b, i), ns, err))
+			return err->rc;
 	}
-	return rc;
+	return 0;
 }
 
 /* Whether the gap before op lies inside a replay that was traced node by node. */
@@ -162,9 +161,8 @@ static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 static int account_idle(struct books *b, uint32_t device, struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &b->f->idle[device];
-	int rc = 0;
 
-	for (size_t i = nsx_idle_from(idle, b->w.start_ns); !rc && i < idle->n; i++) {
+	for (size_t i = nsx_idle_from(idle, b->w.start_ns); i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
 		int64_t from = NSX_MAX(x.start_ns, b->w.start_ns);
 		int64_t to = NSX_MIN(x.end_ns, b->w.end_ns);
@@ -179,9 +177,10 @@ static int account_idle(struct books *b, uint32_t device, struct nsx_err *err)
 			b->ledger->between_nodes_ns += to - from;
 			x.cause = NSX_CAUSE_DISPATCH;
 		}
-		rc = add_to_account(b, NSX_L_IDLE, x.cause, x.detail, to - from, err);
+		if (add_to_account(b, NSX_L_IDLE, x.cause, x.detail, to - from, err))
+			return err->rc;
 	}
-	return rc;
+	return 0;
 }
 
 /* Places that are texts are compared as texts, because their ids differ from run to run. */
@@ -213,17 +212,18 @@ static int account_device(struct books *b, uint32_t device, const struct nsx_boo
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_spans kernels;
-	int rc;
 
 	if (what->device == NSX_NONE && !nsx_gpu_works(b->f, device, what))
 		return 0;
 	b->ledger->ngpus++;
-	rc = nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err);
-	for (size_t i = 0; !rc && i < what->n; i++) {
+	if (nsx_kernel_spans(&b->f->device[device], scratch, &kernels, err))
+		return err->rc;
+	for (size_t i = 0; i < what->n; i++) {
 		b->w = what->w[i];
-		rc = account_ops(b, device, &kernels, err) ?: account_idle(b, device, err);
+		if (account_ops(b, device, &kernels, err) || account_idle(b, device, err))
+			return err->rc;
 	}
-	return rc;
+	return 0;
 }
 
 int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,

@@ -37,22 +37,12 @@ static enum nsx_mem_class memory_class_of(int64_t kind)
 	}
 }
 
-static int add_pool_row(struct nsx_memory *m, const struct nsx_mem_event *e,
-			const struct nsx_val *v, struct nsx_err *err)
-{
-	return nsx_push(m->pools, m->npools, m->cap_pools, "memory pools", err,
-			(struct nsx_mem_pool){
-				e->process, (uint64_t)v[POOL].u.i, e->device_id,
-				nsx_i64_or(&v[POOL_BYTES], 0),
-				nsx_i64_or(&v[POOL_USED], 0)});
-}
-
 static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			 struct nsx_err *err)
 {
 	struct nsx_memory *m = ctx;
 	int64_t op = nsx_i64_or(&v[OPERATION], -1), corr = nsx_i64_or(&v[CORR], 0);
-	struct nsx_mem_event *e;
+	struct nsx_mem_event e;
 
 	if (!nsx_is_instant(&v[START]) || v[ADDRESS].type != NSX_V_I64 ||
 	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
@@ -60,10 +50,7 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 		m->defects++;
 		return 0;
 	}
-	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e), "memory events", err))
-		return err->rc;
-	e = &m->events[m->nevents++];
-	*e = (struct nsx_mem_event){
+	e = (struct nsx_mem_event){
 		.at_ns = v[START].u.i,
 		.process = nsx_process_key((uint64_t)nsx_i64_or(&v[GLOBAL_PID], 0)),
 		.address = (uint64_t)v[ADDRESS].u.i,
@@ -72,7 +59,13 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
 		.kind = (uint8_t)memory_class_of(nsx_i64_or(&v[MEM_KIND], -1)),
 		.is_free = op == NSX_MEM_FREE};
-	return nsx_i64_or(&v[POOL], 0) ? add_pool_row(m, e, v, err) : 0;
+	if (nsx_push(m->events, m->nevents, m->cap_events, "memory events", err, e))
+		return err->rc;
+	return !nsx_i64_or(&v[POOL], 0) ? 0 :
+		nsx_push(m->pools, m->npools, m->cap_pools, "memory pools", err,
+			 (struct nsx_mem_pool){e.process, (uint64_t)v[POOL].u.i, e.device_id,
+					       nsx_i64_or(&v[POOL_BYTES], 0),
+					       nsx_i64_or(&v[POOL_USED], 0)});
 }
 
 /* Matching -----------------------------------------------------------------*/

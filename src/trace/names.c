@@ -151,21 +151,21 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 	struct alike *alike;
 	nsx_str *masked;
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
-	int rc = nsx_new_arrays(a, bound, "range names", err, n, masked);
 
-	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
+	if (nsx_new_arrays(a, bound, "range names", err, n, masked))
+		return err->rc;
+	for (size_t i = 0; i < t->nvtx.n; i++)
 		n[t->nvtx.name[i]] += t->nvtx.kind[i] != NSX_NVTX_MARK;
-	for (nsx_str s = 1; !rc && s < bound; s++)
-		if (n[s] && (nsx_buf_clear(&b), nsx_buf_add_masked(&b, nsx_text(t, s))))
-			rc = nsx_strings_add(l->strings, b.p, b.n, &masked[s], err);
-	rc = rc ?: nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err,
-				  alike) ?:
-	     nsx_new_arrays(t->arena, bound, "range names", err, t->range_label);
-	if (!rc) {
-		t->nrange_labels = bound;
-		count_alike_names(t, n, bound, masked, alike);
-	}
-	for (nsx_str s = 0; !rc && s < bound; s++) {
+	for (nsx_str s = 1; s < bound; s++)
+		if (n[s] && (nsx_buf_clear(&b), nsx_buf_add_masked(&b, nsx_text(t, s))) &&
+		    nsx_strings_add(l->strings, b.p, b.n, &masked[s], err))
+			return err->rc;
+	if (nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err, alike) ||
+	    nsx_new_arrays(t->arena, bound, "range names", err, t->range_label))
+		return err->rc;
+	t->nrange_labels = bound;
+	count_alike_names(t, n, bound, masked, alike);
+	for (nsx_str s = 0; s < bound; s++) {
 		const char *raw;
 
 		t->range_label[s] = s;
@@ -173,9 +173,10 @@ int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err)
 			continue;
 		raw = s < l->nraw && l->raw[s] ? l->raw[s] : nsx_text(t, s);
 		t->range_label[s] = masked[s];
-		rc = keep_smallest_raw(l, masked[s], raw, strlen(raw), err);
+		if (keep_smallest_raw(l, masked[s], raw, strlen(raw), err))
+			return err->rc;
 	}
-	return rc;
+	return 0;
 }
 
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err)

@@ -239,17 +239,18 @@ static int find_recurring_ranges(struct nvtx_finder *nf, uint32_t process, size_
 	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
 	struct nsx_span *marks;
 	size_t n = 0, kept = nf->fd->n;
-	int rc = count_names(nf, from, to, err);
 
+	if (count_names(nf, from, to, err))
+		return err->rc;
 	for (size_t g = 0; g < nf->ngroups; g++) {
 		nf->groups[g].at = n;
 		nf->groups[g].end_ns = INT64_MIN;
 		n += nf->groups[g].n;
 		nf->groups[g].n = 0;
 	}
-	marks = rc ? NULL : nsx_arena_try_array(nf->fd->a, n, sizeof(*marks),
-						"range instances", err);
-	for (size_t i = from; marks && i < to; i++) {
+	if (!nsx_new_array(marks, nf->fd->a, n, "range instances", err))
+		return err->rc;
+	for (size_t i = from; i < to; i++) {
 		struct group *g;
 
 		if (!is_user_range(nf->fd->t, i))
@@ -264,13 +265,14 @@ static int find_recurring_ranges(struct nvtx_finder *nf, uint32_t process, size_
 	}
 	for (size_t i = from; i < to; i++)
 		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;
-	for (size_t g = 0; marks && !rc && g < nf->ngroups; g++)
-		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4)
-			rc = propose_way_of_ranges(nf, process, &nf->groups[g],
-						   marks + nf->groups[g].at, err);
-	if (marks && nf->fd->n == kept)
+	for (size_t g = 0; g < nf->ngroups; g++)
+		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4 &&
+		    propose_way_of_ranges(nf, process, &nf->groups[g], marks + nf->groups[g].at,
+					  err))
+			return err->rc;
+	if (nf->fd->n == kept)
 		nsx_arena_drop(nf->fd->a, marks);
-	return marks ? rc : err->rc;
+	return 0;
 }
 
 static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th, struct nsx_err *err)

@@ -301,7 +301,7 @@ static int find_segments(struct cutter *c, struct nsx_err *err)
 
 /* The judged phase ---------------------------------------------------------------- */
 
-/* What all devices have of a kind of work inside [start_ns, end_ns). */
+/* The time that all devices have of a kind of work inside [start_ns, end_ns). */
 static int64_t work_ns_in(const struct nsx_facts *f, bool is_compute, int64_t start_ns,
 			  int64_t end_ns)
 {

@@ -53,12 +53,12 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 {
 	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups g = {0};
 	struct nsx_near near = {0};
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = nsx_group_near(&g, &near, x[i], y[i], &ret[i], err);
+	for (size_t i = 0; i < n; i++)
+		if (nsx_group_near(&g, &near, x[i], y[i], &ret[i], err))
+			return err->rc;
 	*ret_n = g.n;
-	return rc;
+	return 0;
 }
 
 /* Whether an operation and the one before it belong to the same graph launch. */
@@ -328,19 +328,21 @@ static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 	double like;
 	size_t most = MIN_COUNT; /* occurrences of the commonest run; longer runs cannot
 				    have more */
-	int rc = list_symbols(s, process, err);
 
-	for (unsigned level = 0; !rc && most >= MIN_COUNT && level < LEVELS; level++) {
-		if (s->n < (size_t)MIN_COUNT << level)
-			break;
-		rc = number_runs_of_level(s, level, err);
+	if (list_symbols(s, process, err))
+		return err->rc;
+	for (unsigned level = 0; most >= MIN_COUNT && level < LEVELS &&
+				 s->n >= (size_t)MIN_COUNT << level; level++) {
+		if (number_runs_of_level(s, level, err))
+			return err->rc;
 		most = 0;
-		for (uint32_t id = 0; !rc && id < s->nids[level]; id++) {
+		for (uint32_t id = 0; id < s->nids[level]; id++) {
 			most = NSX_MAX(most, count_occurrences(s, level, id));
-			rc = try_anchor(s, level, id, err);
+			if (try_anchor(s, level, id, err))
+				return err->rc;
 		}
 	}
-	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
+	for (unsigned i = 0; i < MAX_TRIES; i++) {
 		best = choose_anchor(s, above);
 		if (!best)
 			break;
@@ -351,7 +353,7 @@ static int find_sequence(struct seq *s, uint32_t process, struct nsx_err *err)
 			return add_sequence_way(s, process, best, like, err);
 		above = longest_equal_period(best->period);
 	}
-	return rc;
+	return 0;
 }
 
 int nsx_find_sequence(struct nsx_finder *fd, uint32_t process, struct nsx_err *err)

@@ -27,17 +27,16 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx
 /* Moves the values that are kept one by one into steps. */
 static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 {
-	struct nsx_groups keys = v->keys;
+	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups keys = v->keys;
 	NSX_AT_EXIT(nsx_free_at) struct fold_wide *large = v->large;
-	int rc = 0;
 
 	v->keys = (struct nsx_groups){0};
 	v->large = NULL;
 	v->many = true;
-	for (size_t i = 0; !rc && i < keys.n; i++)
-		rc = add_wide(v, &large[i], err);
-	nsx_groups_done(&keys);
-	return rc;
+	for (size_t i = 0; i < keys.n; i++)
+		if (add_wide(v, &large[i], err))
+			return err->rc;
+	return 0;
 }
 
 static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx_err *err)
