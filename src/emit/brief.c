@@ -2,6 +2,7 @@
  *
  * All texts are cut at the same length, the longest at which the page fits.
  */
+#include <math.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
 #include "report/words.h"
@@ -106,21 +107,17 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 			      const struct nsx_finding *f)
 {
 	struct nsx_jsonw *w = b->w;
+	bool is_known = f->price != NSX_PRICE_NONE && p->now_ns > 0;
 
 	nsx_jsonw_object(w, NULL);
 	brief_add_plain(b, "key", f->key);
 	nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
 	add_program_text(b, "title", f->title);
 	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-	if (f->price == NSX_PRICE_NONE || p->now_ns <= 0) {
-		nsx_jsonw_null(w, "headroom_ms");
-		nsx_jsonw_null(w, "headroom_low_ms");
-		nsx_jsonw_null(w, "pct_of_judged");
-	} else {
-		nsx_jsonw_real(w, "headroom_ms", f->headroom_ns * 1e-6);
-		nsx_jsonw_real(w, "headroom_low_ms", f->low_ns * 1e-6);
-		nsx_jsonw_real(w, "pct_of_judged", 100 * f->headroom_ns / p->now_ns);
-	}
+	nsx_json_add_cell(w, "headroom_ms", nsx_real(is_known ? f->headroom_ns * 1e-6 : NAN));
+	nsx_json_add_cell(w, "headroom_low_ms", nsx_real(is_known ? f->low_ns * 1e-6 : NAN));
+	nsx_json_add_cell(w, "pct_of_judged",
+			  nsx_real(is_known ? 100 * f->headroom_ns / p->now_ns : NAN));
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
 	add_program_text(b, "place", f->place);
 	brief_add_list(b, "evidence", f->evidence, 2);
@@ -144,10 +141,7 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_
 	for (unsigned i = 0; i < p->nfindings; i++)
 		brief_add_finding(&b, p, p->finding[i]);
 	nsx_jsonw_end(w);
-	if (p->then_ns < 0)
-		nsx_jsonw_null(w, "all_done_ms");
-	else
-		nsx_jsonw_real(w, "all_done_ms", p->then_ns * 1e-6);
+	nsx_json_add_cell(w, "all_done_ms", nsx_real(p->then_ns < 0 ? NAN : p->then_ns * 1e-6));
 	if (p->asked)
 		brief_add_list(&b, "asked", p->asked, SIZE_MAX);
 	if (p->steps)

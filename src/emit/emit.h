@@ -64,10 +64,11 @@ void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
 			  const struct nsx_bound *bound);
 /* Writes the values and tables of one section as an object. */
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out, struct nsx_err *err);
+struct nsx_jsonw;
+void nsx_json_add_cell(struct nsx_jsonw *w, const char *key, struct nsx_cell c);
 /* Adds a table as an array of objects, with as many rows as its layout says; t NULL: an
  * empty array.
  */
-struct nsx_jsonw;
 void nsx_json_add_table(struct nsx_jsonw *w, const char *key, const struct nsx_table *t);
 /* Begins a document with its schema version (0: none), the program that wrote it, and the
  * time (NULL: none). Its root object is open.

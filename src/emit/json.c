@@ -21,34 +21,34 @@ static void write_strings(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void write_cell(struct nsx_jsonw *w, const char *key, const struct nsx_cell *c)
+void nsx_json_add_cell(struct nsx_jsonw *w, const char *key, struct nsx_cell c)
 {
 	size_t n = 0;
 
-	switch (c->type) {
+	switch (c.type) {
 	case NSX_T_I64:
-		nsx_jsonw_int(w, key, c->u.i);
+		nsx_jsonw_int(w, key, c.u.i);
 		break;
 	case NSX_T_F64:
 		/* With 15 digits, a number near the limit of double may round to infinity. */
-		if (fabs(c->u.f) < 1e308)
-			nsx_jsonw_real(w, key, c->u.f);
+		if (fabs(c.u.f) < 1e308)
+			nsx_jsonw_real(w, key, c.u.f);
 		else
 			nsx_jsonw_null(w, key);
 		break;
 	case NSX_T_STR:
-		nsx_jsonw_str(w, key, c->u.s);
+		nsx_jsonw_str(w, key, c.u.s);
 		break;
 	case NSX_T_BOOL:
-		nsx_jsonw_bool(w, key, c->u.b);
+		nsx_jsonw_bool(w, key, c.u.b);
 		break;
 	case NSX_T_LIST:
-		while (c->u.list && c->u.list[n])
+		while (c.u.list && c.u.list[n])
 			n++;
-		write_strings(w, key, NULL, c->u.list, n);
+		write_strings(w, key, NULL, c.u.list, n);
 		break;
 	case NSX_T_TABLE:
-		nsx_json_add_table(w, key, c->u.table);
+		nsx_json_add_table(w, key, c.u.table);
 		break;
 	default:
 		nsx_jsonw_null(w, key);
@@ -66,12 +66,12 @@ void nsx_json_add_table(struct nsx_jsonw *w, const char *key, const struct nsx_t
 	nsx_jsonw_array(w, key);
 	for (size_t r = 0; r < n; r++) {
 		if (!strcmp(t->layout->cols[0].key, "*")) {
-			write_cell(w, NULL, nsx_row_at(t, r));
+			nsx_json_add_cell(w, NULL, *nsx_row_at(t, r));
 			continue;
 		}
 		nsx_jsonw_object(w, NULL);
 		for (unsigned c = 0; c < t->layout->ncols; c++)
-			write_cell(w, t->layout->cols[c].key, &nsx_row_at(t, r)[c]);
+			nsx_json_add_cell(w, t->layout->cols[c].key, nsx_row_at(t, r)[c]);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
@@ -101,7 +101,7 @@ static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 static void write_content(struct nsx_jsonw *w, const struct nsx_section *s)
 {
 	for (size_t i = 0; i < s->nvalues; i++)
-		write_cell(w, s->values[i].key, &s->values[i].cell);
+		nsx_json_add_cell(w, s->values[i].key, s->values[i].cell);
 	for (size_t i = 0; i < s->ntables; i++) {
 		const struct nsx_layout *l = s->tables[i]->layout;
 
@@ -134,7 +134,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 	if (s->status == NSX_S_NULL) {
 		nsx_jsonw_null(w, key);
 	} else if (value) {
-		write_cell(w, key, value);
+		nsx_json_add_cell(w, key, *value);
 	} else if ((rows = nsx_section_table(s, "*"))) {
 		nsx_json_add_table(w, key, rows);
 	} else {

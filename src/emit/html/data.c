@@ -2,6 +2,7 @@
 #include <libdeflate.h>
 #include <math.h>
 #include "base/jsonw.h"
+#include "emit/emit.h"
 #include "emit/html/html.h"
 
 enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400, MOST_STRIPS = 64 };
@@ -78,10 +79,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_jsonw_str(w, "key", f->key);
 		nsx_jsonw_str(w, "title", f->title);
 		nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
-		if (f->price)
-			nsx_jsonw_real(w, "headroom_ms", f->headroom_ns / 1e6);
-		else
-			nsx_jsonw_null(w, "headroom_ms");
+		nsx_json_add_cell(w, "headroom_ms", nsx_real(f->price ? f->headroom_ns / 1e6 : NAN));
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
 		/* The first window is where the button "show" leads. */
 		nsx_jsonw_array(w, "windows");
