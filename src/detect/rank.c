@@ -391,16 +391,18 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Whether a finding stays beside the lead, although it adds nothing to what they may win: it adds
- * to what is certain. The best itself stays only if it wins more than the lead may.
+/* Whether a finding that adds nothing to what is possible adds to what is certain, and wins more
+ * than that or is notable. Calls that wait win the lead's own time. The best itself does so only if
+ * it wins more than the lead may.
  */
 static bool stands_alone(const struct pricing *p, const struct item *lead,
 			 const struct item *beside, const struct item *x)
 {
-	double lead_ns = x == beside ? (1 + SAME) * lead->f->headroom_ns : certain_ns(lead->f);
+	double ns = x->f->headroom_ns;
 
-	return p->is_open && x->f->headroom_ns > lead_ns &&
-	       !adds_nothing(x, x->f->sure_ns, beside->adds_ns);
+	return p->is_open && !adds_nothing(x, x->f->sure_ns, beside->adds_ns) &&
+	       (x == beside ? ns > (1 + SAME) * lead->f->headroom_ns :
+		ns > certain_ns(lead->f) || (!is_call(x) && ns >= MEDIUM_SHARE * p->length_ns));
 }
 
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that
