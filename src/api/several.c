@@ -61,7 +61,7 @@ static int several_finish(struct nsx_several *s, int rc, struct nsx_several **re
 	return 0;
 }
 
-static unsigned some(unsigned threads)
+static unsigned threads_or_one(unsigned threads)
 {
 	return NSX_MAX(1, NSX_MIN(threads, NSX_MAX_THREADS));
 }
@@ -79,7 +79,7 @@ int nsx_several_diff(const char *const *before, const char *const *after,
 	s->opts = (struct nsx_diff_opts){
 		.alpha = 0.05, .seed = 1,
 		.side = {.last = -1, .device = -1, .pid = -1, .rank = -1,
-			 .threads = some(threads)}};
+			 .threads = threads_or_one(threads)}};
 	for (unsigned i = 0; i < 2; i++) {
 		struct nsx_captures *c = &s->opts.captures[i];
 
@@ -112,7 +112,7 @@ int nsx_several_fleet(const char *const *inputs, unsigned threads,
 	size_t n, nv = 0;
 	char **list = copy_list(s, inputs, &n);
 	int rc = nsx_fleet_list(list, (int)n, &in, &err) ?:
-		 nsx_fleet_read(&in, &o, some(threads), &v, &nv, &s->left_out, &err);
+		 nsx_fleet_read(&in, &o, threads_or_one(threads), &v, &nv, &s->left_out, &err);
 
 	if (!rc && !nv)
 		rc = nsx_fail(&err, NSX_E_DATA, "none of %zu inputs could be read: "

@@ -109,7 +109,7 @@ struct counts {
 	uint32_t n[2][STEPS];
 };
 
-static unsigned stat_step_of(const struct counts *c, int64_t x)
+static unsigned step_of_sample(const struct counts *c, int64_t x)
 {
 	uint64_t u = (uint64_t)x - (uint64_t)c->least;
 	unsigned shift = 63 - FINE - (unsigned)__builtin_clzll(u | 1 << FINE);
@@ -121,10 +121,10 @@ static void count_steps(struct counts *c, const int64_t *v, size_t n)
 {
 	*c = (struct counts){.least = least_value(v, 0, n)};
 	for (size_t i = 0; i + 1 < n; i += 2) {
-		c->n[0][stat_step_of(c, v[i])]++;
-		c->n[1][stat_step_of(c, v[i + 1])]++;
+		c->n[0][step_of_sample(c, v[i])]++;
+		c->n[1][step_of_sample(c, v[i + 1])]++;
 	}
-	c->n[0][stat_step_of(c, v[n - 1])] += n % 2;
+	c->n[0][step_of_sample(c, v[n - 1])] += n % 2;
 }
 
 /* Moves the values of the step that holds the k-th smallest to the front and returns their

@@ -293,14 +293,14 @@ void nsx_make_safe(char *s)
 	*to = '\0';
 }
 
-static bool str_goes_on(char c)
+static bool is_continuation(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
 size_t nsx_cut_chars(const char *p, size_t n)
 {
-	while (n && str_goes_on(p[n]))
+	while (n && is_continuation(p[n]))
 		n--;
 	return n;
 }
@@ -310,7 +310,7 @@ size_t nsx_count_chars(const char *p, size_t n)
 	size_t chars = 0;
 
 	for (size_t i = 0; i < n; i++)
-		chars += !str_goes_on(p[i]);
+		chars += !is_continuation(p[i]);
 	return chars;
 }
 
@@ -319,7 +319,7 @@ const char *nsx_skip_chars(const char *s, size_t n)
 	for (; n && *s; n--)
 		do
 			s++;
-		while (str_goes_on(*s));
+		while (is_continuation(*s));
 	return s;
 }
 

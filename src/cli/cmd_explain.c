@@ -365,7 +365,7 @@ static int open_page(const char *dir, struct nsx_err *err)
 }
 
 /* The lowest severity with which --fail-on fails. */
-static enum nsx_severity cmd_explain_least_of(const struct args *a)
+static enum nsx_severity fail_on_severity(const struct args *a)
 {
 	return a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 }
@@ -383,7 +383,7 @@ static void say_gate_failed(const struct args *a, const char *why)
 /* Whether some finding is as severe as --fail-on says. Prints these findings. */
 static bool has_failed_gate(const struct nsx_report *r, const struct args *a)
 {
-	enum nsx_severity least = cmd_explain_least_of(a);
+	enum nsx_severity least = fail_on_severity(a);
 	bool has_failed = false;
 
 	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++) {
@@ -444,7 +444,7 @@ static int cmd_explain_tell_pipeline(const struct nsx_report *r,
 				     struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *arena = nsx_arena_new();
-	enum nsx_severity least = cmd_explain_least_of(a);
+	enum nsx_severity least = fail_on_severity(a);
 	struct nsx_notices l;
 
 	nsx_notices_of_report(r, a->fail_on == FAIL_ON_NOTHING ? NULL : &least, expected, arena,

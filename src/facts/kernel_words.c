@@ -36,12 +36,12 @@ struct words {
 
 /* Texts -------------------------------------------------------------------*/
 
-static bool has(struct text t, const char *word)
+static bool has_text(struct text t, const char *word)
 {
 	return memmem(t.p, t.n, word, strlen(word)) != NULL;
 }
 
-static bool is(struct text t, const char *word)
+static bool is_exactly(struct text t, const char *word)
 {
 	return t.n == strlen(word) && !memcmp(t.p, word, t.n);
 }
@@ -153,7 +153,7 @@ static enum nsx_dtype type_of(struct text word)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (is(word, types[i].word))
+		if (is_exactly(word, types[i].word))
 			return types[i].type;
 	return NSX_D_NONE;
 }
@@ -182,14 +182,14 @@ static enum nsx_dtype type_at(struct text t)
 
 	if (!kernel_words_next_word(&t, &w))
 		return NSX_D_NONE;
-	is_unsigned = is((struct text){w.p, w.n}, "unsigned");
-	if (is_unsigned || is((struct text){w.p, w.n}, "signed"))
+	is_unsigned = is_exactly((struct text){w.p, w.n}, "unsigned");
+	if (is_unsigned || is_exactly((struct text){w.p, w.n}, "signed"))
 		if (!kernel_words_next_word(&t, &w))
 			return NSX_D_NONE;
 	if (t.n &&
 	    (*t.p == '*' || kernel_words_begins(t, " *") || kernel_words_begins(t, " const *")))
 		return NSX_D_NONE;
-	if (is((struct text){w.p, w.n}, "char"))
+	if (is_exactly((struct text){w.p, w.n}, "char"))
 		return is_unsigned ? NSX_D_U8 : NSX_D_I8;
 	type = type_of((struct text){w.p, w.n});
 	return is_unsigned && type >= NSX_D_I64 && type <= NSX_D_I8 ?
@@ -260,14 +260,14 @@ static bool recognise_thrust(const struct parts *name, struct words *w)
 	struct text args = name->args, what = {0}, part;
 	struct nsx_word word;
 
-	if (!has(name->before, "cuda_cub::") || !is(name->base, "_kernel_agent"))
+	if (!has_text(name->before, "cuda_cub::") || !is_exactly(name->base, "_kernel_agent"))
 		return false;
 	while (!what.n && kernel_words_next_word(&args, &word)) {
 		struct text t = {word.p, word.n};
 
 		if (word.kind == NSX_W_SCOPE ?
-			    drop_prefix(&t, "__") && !is(t, "parallel_for") :
-			    word.kind == NSX_W_NAME && !is(t, "ParallelForAgent"))
+			    drop_prefix(&t, "__") && !is_exactly(t, "parallel_for") :
+			    word.kind == NSX_W_NAME && !is_exactly(t, "ParallelForAgent"))
 			what = t;
 	}
 	if (!what.n)
@@ -300,13 +300,13 @@ static bool recognise_cub(const struct parts *name, struct words *w)
 	};
 	struct text part = name->base;
 
-	if (!has(name->before, "cub::"))
+	if (!has_text(name->before, "cub::"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
 		if (drop_prefix(&part, starts[i][0])) {
 			nsx_buf_adds(&w->family, starts[i][1]);
 			drop_suffix(&part, "Kernel");
-			if (part.n && !is(part, "Kernel")) {
+			if (part.n && !is_exactly(part, "Kernel")) {
 				nsx_buf_adds(&w->detail, " ");
 				kernel_words_add(&w->detail, part);
 			}
@@ -335,9 +335,9 @@ static struct text operation(struct text t)
 
 	if (NSX_ANY(i, ARRAY_LEN(wrappers), kernel_words_begins(t, wrappers[i])))
 		return nothing;
-	if (NSX_ANY(i, ARRAY_LEN(plain), is(t, plain[i])))
+	if (NSX_ANY(i, ARRAY_LEN(plain), is_exactly(t, plain[i])))
 		return t;
-	if (is(t, "copy_device_to_device"))
+	if (is_exactly(t, "copy_device_to_device"))
 		return (struct text){"copy", 4};
 	if (drop_prefix(&t, "CUDAFunctorOnSelf_") || drop_prefix(&t, "CUDAFunctor_"))
 		return t;
@@ -366,13 +366,13 @@ static void add_operation(struct words *w, struct text op, struct text args)
 {
 	const char *type = nsx_dtype_names[w->dtype];
 
-	if (is(op, "bfloat16_copy")) {
+	if (is_exactly(op, "bfloat16_copy")) {
 		w->dtype = NSX_D_BF16;
 		nsx_buf_adds(&w->family, "copy f32→bf16");
-	} else if (is(op, "float16_copy")) {
+	} else if (is_exactly(op, "float16_copy")) {
 		w->dtype = NSX_D_F16;
 		nsx_buf_adds(&w->family, "copy f32→f16");
-	} else if (is(op, "copy") && *type && has(args, "LoadWithCast<")) {
+	} else if (is_exactly(op, "copy") && *type && has_text(args, "LoadWithCast<")) {
 		nsx_buf_printf(&w->family, "cast to %s", type);
 	} else {
 		kernel_words_add(&w->family, op);
@@ -389,11 +389,11 @@ static bool recognise_torch(const struct parts *name, struct words *w)
 	struct text args = name->args, op = {0};
 	struct nsx_word word;
 
-	if (has(name->base, "elementwise"))
+	if (has_text(name->base, "elementwise"))
 		nsx_buf_adds(&w->family, "elementwise ");
-	else if (is(name->base, "reduce_kernel"))
+	else if (is_exactly(name->base, "reduce_kernel"))
 		nsx_buf_adds(&w->family, "reduce ");
-	else if (is(name->base, "multi_tensor_apply_kernel"))
+	else if (is_exactly(name->base, "multi_tensor_apply_kernel"))
 		nsx_buf_adds(&w->family, "multi_tensor ");
 	else
 		return false;
@@ -434,7 +434,7 @@ static bool recognise_flash_class(const struct parts *name, struct words *w)
 {
 	enum { AT_HEAD = 7 };
 	static const char start[] = "FlashAttn";
-	const char *p = is(name->base, "device_kernel") ?
+	const char *p = is_exactly(name->base, "device_kernel") ?
 		memmem(name->args.p, name->args.n, start, strlen(start)) : NULL;
 	struct text args, number = {0};
 	struct nsx_word word;
@@ -493,7 +493,7 @@ static enum nsx_dtype matrix_type(struct text name)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (has(name, parts[i].part))
+		if (has_text(name, parts[i].part))
 			return parts[i].type;
 	return NSX_D_NONE;
 }
@@ -525,7 +525,7 @@ static struct text part_containing(struct text t, const char *what)
 		if (i < t.n && t.p[i] != '_')
 			continue;
 		part.n = (size_t)(t.p + i - part.p);
-		if (has(part, what))
+		if (has_text(part, what))
 			return part;
 		part.p = t.p + i + 1;
 	}
@@ -540,17 +540,17 @@ static void add_matrix_detail(struct words *w, struct text t)
 
 	if (find_tile(t, tile)) {
 		nsx_buf_printf(&w->detail, " %d×%d", tile[0], tile[1]);
-		part = part_containing(t, has(t, "cudnn") ? "cudnn" : "gemm");
+		part = part_containing(t, has_text(t, "cudnn") ? "cudnn" : "gemm");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
-		if (is(part_containing(t, layouts[i]), layouts[i]))
+		if (is_exactly(part_containing(t, layouts[i]), layouts[i]))
 			nsx_buf_printf(&w->detail, " %s", layouts[i]);
 	if (kernel_words_begins(t, "nvjet"))
 		part = (struct text){"nvjet", 5};
-	else if (has(t, "xmma"))
+	else if (has_text(t, "xmma"))
 		part = (struct text){"xmma", 4};
 	else if (kernel_words_begins(t, "cutlass"))
-		part = has(t, "simt") ? (struct text){"cutlass simt", 12} :
+		part = has_text(t, "simt") ? (struct text){"cutlass simt", 12} :
 					(struct text){"cutlass", 7};
 	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n), part.n ? part.p : t.p);
 }
@@ -562,13 +562,13 @@ static struct text identifying_part(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel", "device_kernel"};
 	bool launches = kernel_words_begins(name->base, "cuda_parallel_launch") ||
-			NSX_ANY(i, ARRAY_LEN(wrappers), is(name->base, wrappers[i]));
+			NSX_ANY(i, ARRAY_LEN(wrappers), is_exactly(name->base, wrappers[i]));
 	struct text args = name->args, first = {0};
 
 	do
 		first = launches ? next_of(&args, NSX_W_NAME) : first;
-	while (is(first, "ParallelFor") || is(first, "ParallelReduce") ||
-	       is(first, "ParallelScan"));
+	while (is_exactly(first, "ParallelFor") || is_exactly(first, "ParallelReduce") ||
+	       is_exactly(first, "ParallelScan"));
 	return first.n ? first : name->base;
 }
 
@@ -580,20 +580,20 @@ static bool recognise_matrix(const struct parts *name, struct words *w)
 	const char *what = "gemm";
 	int tile[2];
 
-	if (nsx_category_of(t.p, t.n, NULL) != NSX_K_GEMM || has(t, "fft") ||
-	    has(t, "winogradForward"))
+	if (nsx_category_of(t.p, t.n, NULL) != NSX_K_GEMM || has_text(t, "fft") ||
+	    has_text(t, "winogradForward"))
 		return false;
 	w->dtype = matrix_type(t);
 	if ((!w->dtype && (kernel_words_begins(t, "gemm") || kernel_words_begins(t, "gemv"))) ||
-	    has(t, "_convolve_sgemm")) /* kernels with this word may also have half inputs */
+	    has_text(t, "_convolve_sgemm")) /* kernels with this word may also have half inputs */
 		w->dtype = first_float_type(name->args) ?: w->dtype;
 	if (!w->dtype && !find_tile(t, tile))
 		return false;
-	if (NSX_ANY(i, ARRAY_LEN(convs), has(t, convs[i])))
+	if (NSX_ANY(i, ARRAY_LEN(convs), has_text(t, convs[i])))
 		what = "conv";
 	nsx_buf_adds(&w->family, kernel_words_begins(t, "gemv") ? "gemv" : what);
-	if (has(t, "wgrad") || has(t, "dgrad"))
-		nsx_buf_adds(&w->family, has(t, "wgrad") ? " wgrad" : " dgrad");
+	if (has_text(t, "wgrad") || has_text(t, "dgrad"))
+		nsx_buf_adds(&w->family, has_text(t, "wgrad") ? " wgrad" : " dgrad");
 	if (w->dtype)
 		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
 	add_matrix_detail(w, t);
@@ -607,14 +607,15 @@ static bool recognise_matrix(const struct parts *name, struct words *w)
  */
 static bool recognise_lambda(const struct parts *name, struct words *w)
 {
-	struct text in = is(name->base, "operator()") ? name->before : name->args, owner, rest;
+	struct text in = is_exactly(name->base, "operator()") ? name->before : name->args;
+	struct text owner, rest;
 	const char *open = memmem(in.p, in.n, "::[lambda", 9);
 	struct nsx_word word;
 	int depth = 0;
 
 	if (!open)
 		open = memmem(in.p, in.n, "::{lambda", 9);
-	if (!open || has(name->before, "at::native") || has(name->before, "cuda_cub"))
+	if (!open || has_text(name->before, "at::native") || has_text(name->before, "cuda_cub"))
 		return false;
 	rest = (struct text){open, (size_t)(in.p + in.n - open)};
 	while (open > in.p && (depth || open[-1] == ')')) {
@@ -701,14 +702,14 @@ static bool recognise_plain(const struct parts *name, struct words *w)
 	struct nsx_word word = {0};
 
 	if (mangled.n || type_of(subject) != NSX_D_NONE || subject.p == name->base.p ||
-	    is(name->base, "kernel")) {
+	    is_exactly(name->base, "kernel")) {
 		subject = mangled.n ? mangled : name->base;
 	} else {
 		kernel_words_add(&w->family, subject);
 		w->dtype = first_float_type(name->args);
 		return true;
 	}
-	if (is(name->base, "kernel") || is(name->base, "Kernel")) {
+	if (is_exactly(name->base, "kernel") || is_exactly(name->base, "Kernel")) {
 		while (scope.n && kernel_words_next_word(&scope, &word))
 			;
 		if (word.n && word.kind == NSX_W_SCOPE)

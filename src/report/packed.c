@@ -204,7 +204,7 @@ struct nsx_cell *nsx_packed_add(struct nsx_packed_rows *p, bool *is_short)
 
 /* Reading ------------------------------------------------------------------*/
 
-static const unsigned char *get(const unsigned char *at, enum kind *kind, uint64_t *x)
+static const unsigned char *read_cell_head(const unsigned char *at, enum kind *kind, uint64_t *x)
 {
 	unsigned n = *at & 15;
 
@@ -222,7 +222,7 @@ static const unsigned char *get_cell(const unsigned char *at, struct nsx_cell *c
 	uint64_t x;
 	double f;
 
-	at = get(at, &kind, &x);
+	at = read_cell_head(at, &kind, &x);
 	switch (kind) {
 	case ABSENT:
 		*c = nsx_null();

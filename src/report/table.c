@@ -220,7 +220,7 @@ static int table_cmp_rows(const void *pa, const void *pb, void *ctx)
 }
 
 /* The sort key of a row's first column; nulls come last. All texts have the same key. */
-static int64_t table_key_of(const void *row, void *ctx)
+static int64_t first_column_key(const void *row, void *ctx)
 {
 	int id = *((const struct order *)ctx)->key;
 	const struct nsx_cell *c = (const struct nsx_cell *)row + (id < 0 ? ~id : id);
@@ -251,7 +251,8 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		t->cells = cells;
 		t->cap = t->nrows * t->layout->ncols;
 	}
-	nsx_sort_by_key_r(t->cells, t->nrows, t->nrows, row_size, table_key_of, table_cmp_rows, &o);
+	nsx_sort_by_key_r(t->cells, t->nrows, t->nrows, row_size, first_column_key, table_cmp_rows,
+			  &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

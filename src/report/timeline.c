@@ -468,7 +468,7 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 }
 
 /* Takes a window if its events fit. Assumes as many calls and as many ranges as operations. */
-static void want(struct build *b, int64_t start, int64_t end, size_t *room)
+static void take_window(struct build *b, int64_t start, int64_t end, size_t *room)
 {
 	struct nsx_timeline *tl = b->tl;
 	struct nsx_window w = {NSX_MAX(start, tl->origin_ns), NSX_MIN(end, tl->end_ns)};
@@ -511,7 +511,7 @@ static void want_iterations(struct build *b, size_t *room)
 	pick[1] = v[n / 2];
 	pick[2] = v[n - 1];
 	for (unsigned i = 0; i < 3; i++)
-		want(b, pick[i]->start_ns, pick[i]->end_ns, room);
+		take_window(b, pick[i]->start_ns, pick[i]->end_ns, room);
 }
 
 /* Takes the time around the longest span of each finding. */
@@ -524,7 +524,7 @@ static void want_findings(struct build *b, size_t *room)
 		if (!s->n)
 			continue;
 		margin = (s->v[0].end_ns - s->v[0].start_ns) / 4;
-		want(b, s->v[0].start_ns - margin, s->v[0].end_ns + margin, room);
+		take_window(b, s->v[0].start_ns - margin, s->v[0].end_ns + margin, room);
 	}
 }
 

@@ -96,7 +96,7 @@ static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 }
 
 /* The device index of this GPU, or NSX_NONE. */
-static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
+static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu)
 {
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
 		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
@@ -110,7 +110,7 @@ static uint32_t metrics_device_of(const struct nsx_trace *t, int64_t gpu)
 static const struct fold_reach *scope_spans_of_type(const void *arg, int64_t type)
 {
 	const struct names *names = arg;
-	uint32_t d = metrics_device_of(names->t, metrics_gpu_of(names, type));
+	uint32_t d = device_of_sampled_gpu(names->t, metrics_gpu_of(names, type));
 
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
@@ -127,7 +127,7 @@ int64_t nsx_metric_most(const char *name)
 	return name && strstr(name, "%]") ? 100 : FOLD_MAX_VALUE;
 }
 
-static int64_t metrics_most_of(const void *names, int64_t type, int64_t metric)
+static int64_t greatest_counter_value(const void *names, int64_t type, int64_t metric)
 {
 	return nsx_metric_most(metrics_name_of(names, type, metric));
 }
@@ -197,7 +197,7 @@ static int reread_failed_sources(void *ctx, size_t i, struct nsx_err *err)
 }
 
 /* A part's source of a type; NULL: it has none. */
-static struct fold_source *metrics_source_of(const struct reading *r, unsigned part, int64_t type)
+static struct fold_source *source_of_part(const struct reading *r, unsigned part, int64_t type)
 {
 	const struct fold *f = &r->parts[part].fold;
 
@@ -216,12 +216,12 @@ static int64_t measure_source_period(struct reading *r, int64_t type, struct nsx
 	const struct fold_source *s;
 
 	for (unsigned p = 0; p < r->nparts; p++)
-		nticks += (s = metrics_source_of(r, p, type)) ? s->nticks : 0;
+		nticks += (s = source_of_part(r, p, type)) ? s->nticks : 0;
 	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples", err);
 	if (!ticks)
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++) {
-		s = metrics_source_of(r, p, type);
+		s = source_of_part(r, p, type);
 		if (s && s->nticks) {
 			memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
 			at += s->nticks;
@@ -247,7 +247,7 @@ static int agree_on_periods(struct reading *r, struct nsx_err *err)
 			int64_t type = r->parts[first].fold.sources[i].type, period_ns;
 			unsigned p = 0;
 
-			while (!metrics_source_of(r, p, type))
+			while (!source_of_part(r, p, type))
 				p++;
 			if (p < first)
 				continue;
@@ -255,7 +255,7 @@ static int agree_on_periods(struct reading *r, struct nsx_err *err)
 			if (period_ns < 0)
 				return err->rc;
 			for (; p < r->nparts; p++) {
-				struct fold_source *s = metrics_source_of(r, p, type);
+				struct fold_source *s = source_of_part(r, p, type);
 
 				if (s && fold_settle(&r->parts[p].fold, s, period_ns, err))
 					return err->rc;
@@ -269,7 +269,7 @@ static int64_t metrics_period_of(const struct reading *r, int64_t type)
 	int64_t period_ns = 0;
 
 	for (unsigned p = 0; !period_ns && p < r->nparts; p++) {
-		const struct fold_source *s = metrics_source_of(r, p, type);
+		const struct fold_source *s = source_of_part(r, p, type);
 
 		period_ns = s ? s->period_ns : 0;
 	}
@@ -320,7 +320,7 @@ static void identify_series(const struct names *names, const struct fold_series 
 	m->metric_id = x->metric;
 	m->source_id = any ? any->source : x->type;
 	m->gpu = metrics_gpu_of(names, x->type);
-	m->device = metrics_device_of(names->t, m->gpu);
+	m->device = device_of_sampled_gpu(names->t, m->gpu);
 	m->name = metrics_name_of(names, x->type, x->metric);
 }
 
@@ -403,7 +403,7 @@ static int metrics_build(struct names *names, struct reading *r, unsigned thread
 	static const enum nsx_field fields[] = {
 		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 	const struct nsx_schema *s = names->t->schema;
-	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, metrics_most_of,
+	const struct fold_ctx ctx = {names->t, progress, scope_spans_of_type, greatest_counter_value,
 				     names, names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	int rc;

@@ -15,7 +15,7 @@ static void add_bin(struct fold_bin *to, const struct fold_bin *from)
 	to->all += from->all;
 }
 
-static uint64_t values_step_of(int64_t value)
+static uint64_t step_of_value(int64_t value)
 {
 	unsigned octave = 63 - (unsigned)__builtin_clzll((uint64_t)value);
 
@@ -42,7 +42,7 @@ static int move_to_steps(struct fold_values *v, struct nsx_err *err)
 static int add_wide(struct fold_values *v, const struct fold_wide *w, struct nsx_err *err)
 {
 	struct fold_wide *to = nsx_group_value(
-		&v->keys, &v->large, v->many ? values_step_of(w->lo) : (uint64_t)w->lo, 0,
+		&v->keys, &v->large, v->many ? step_of_value(w->lo) : (uint64_t)w->lo, 0,
 		"values of GPU metrics", err);
 
 	if (!to)

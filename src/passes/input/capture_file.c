@@ -184,7 +184,7 @@ static void check_damage(struct nsx_quality *q)
 
 /* The first device that several processes use and that only its ordinal identifies; NSX_NONE: none.
  */
-static uint32_t capture_file_find_shared(const struct nsx_trace *t)
+static uint32_t find_shared_ordinal(const struct nsx_trace *t)
 {
 	for (uint32_t a = 0; a < t->nstreams; a++)
 		for (uint32_t b = a + 1; b < t->nstreams; b++)
@@ -197,7 +197,7 @@ static uint32_t capture_file_find_shared(const struct nsx_trace *t)
 
 static void warn_identity(struct nsx_quality *q)
 {
-	uint32_t shared = capture_file_find_shared(q->t);
+	uint32_t shared = find_shared_ordinal(q->t);
 
 	nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
 		  "several processes used GPUs and identify them by CUDA ordinal only, so device 0 "
