@@ -53,7 +53,7 @@ static struct nsx_jsonw *mcp_protocol_begin(void)
 	return w;
 }
 
-/* JSON-RPC puts null for an unknown id; from 2025-11-25 on the id is left out. */
+/* Appends an error. JSON-RPC puts null for an unknown id; from 2025-11-25 on the id is left out. */
 static void put_error(const struct nsx_mcp *m, const struct nsx_jsonr *id,
 		      int code, const char *message, struct nsx_jsonw *w)
 {

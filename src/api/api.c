@@ -242,7 +242,7 @@ static const struct nsx_cell *api_cell_of(const struct nsx_rows *t, size_t row, 
 	return &nsx_row_at(api_table_of(t), row)[c];
 }
 
-/* NULL for nested tables and lists that exist only in JSON. */
+/* The key of a table's rows; NULL for nested tables and lists that exist only in JSON. */
 const char *nsx_rows_key(const struct nsx_rows *t)
 {
 	const struct nsx_layout *l = api_table_of(t)->layout;

@@ -242,7 +242,7 @@ static double log_factorial(double n)
 	return lgamma_r(n + 1, &sign);
 }
 
-/* Each term is computed from logarithms, because factorials overflow. */
+/* Adds up terms of the binomial distribution, from logarithms, because factorials overflow. */
 double nsx_binomial_tail(size_t n, size_t k, double q)
 {
 	double sum = 0, terms = (double)n, x;

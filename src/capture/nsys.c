@@ -38,7 +38,7 @@ int nsx_version_cmp(const char *a, const char *b)
 
 		if (na != nb)
 			return na < nb ? -1 : 1;
-		if (*ea != '.' || *eb != '.') /* "54-2344..." ends the version */
+		if (*ea != '.' || *eb != '.') /* in "54-2344..." the version ends before the dash */
 			return (*ea == '.') - (*eb == '.');
 		a = ea + 1;
 		b = eb + 1;

@@ -32,7 +32,9 @@ static const struct nsx_opt opts[] = {
 	    .words = "claude, codex, cursor, vscode or gemini"),
 };
 
-/* Paths are absolute, because clients start servers in folders of their own. */
+/* Prints a client's settings. Paths are absolute, because clients start servers in folders of their
+ * own.
+ */
 static int print_config(const struct args *a, struct nsx_err *err)
 {
 	char program[4096];

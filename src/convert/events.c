@@ -95,7 +95,9 @@ int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s, struct nsx_er
 	return 1;
 }
 
-/* Arrows lead from calls to the work they launched, never from or to asynchronous ranges. */
+/* Ends a slice, with the arrow from a call to the work that it launched. Arrows never lead from or
+ * to asynchronous ranges.
+ */
 void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	c->writer->end(c, s);

@@ -124,7 +124,9 @@ size_t nsx_tar_begin(struct nsx_out *o)
 	return at;
 }
 
-/* Header fields are octal digits. The check sum counts its own field as blanks. */
+/* Fills the header of a member of the archive. Its fields are octal digits, and the check sum
+ * counts its own field as blanks.
+ */
 static void out_fill_header(char h[TAR_BLOCK], const char *name, size_t size)
 {
 	unsigned sum = 0;

@@ -171,7 +171,9 @@ static enum kind calls_kind_of(struct calls *c, size_t call)
 	}
 }
 
-/* Versions of one API differ in the suffix of their raw names. */
+/* Notes the effect and the base name of an API at its first call. Versions of one API differ in the
+ * suffix of their raw names.
+ */
 static void learn_name(struct calls *c, nsx_str raw)
 {
 	char buf[256];

@@ -125,7 +125,9 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 					  say_start_collectives_as_soon;
 }
 
-/* beside: for communication on streams that compute too. */
+/* Proposes to hide a device's communication behind compute. beside: communication on streams that
+ * compute too.
+ */
 static void propose_overlap(struct comm *c, uint32_t device, bool beside)
 {
 	struct nsx_findings *l = c->d->found;

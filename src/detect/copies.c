@@ -347,9 +347,9 @@ static int add_to_run(struct copies *c, struct runs *r, struct last now, struct 
 	       was.in_run ? 0 : copies_add(c, &r->all, was.op, err);
 }
 
-/* Earlier calls keep a small copy from being joined with the next one: launches if it goes to the
- * host, because its data must be computed first; waits if it goes to the GPU, because the host may
- * know its data only after a wait.
+/* Finds runs of small copies that could be one. Earlier calls keep a small copy from being joined
+ * with the next one: launches if it goes to the host, because its data must be computed first;
+ * waits if it goes to the GPU, because the host may know its data only after a wait.
  */
 static int find_runs(struct copies *c, struct runs *r, struct nsx_err *err)
 {

@@ -271,7 +271,7 @@ static int add_lost(void *ctx, uint32_t thread, struct nsx_span span, struct nsx
 	return nsx_push(x->v, x->n, x->cap, "scheduling", err, (struct lost_span){span, thread});
 }
 
-/* Owner of ret->v: the caller, free(). */
+/* Finds the time that launching threads lost. Owner of ret->v: the caller, free(). */
 static int find_lost(struct nsx_detect *d,
 		     int (*each)(const struct nsx_model *, nsx_lost_fn, void *, struct nsx_err *),
 		     struct lost *x, struct nsx_err *err)

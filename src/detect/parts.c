@@ -323,7 +323,7 @@ int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	return 0;
 }
 
-/* Among equal sums, the first to have voted wins. */
+/* The frame with most votes in a group; of equal sums the first to have voted. */
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
 {
 	struct nsx_winner w = {NSX_NONE, 0, 0};

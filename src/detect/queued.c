@@ -60,7 +60,9 @@ static int add_pause(struct pauses *p, uint32_t op, int64_t ns, struct nsx_err *
 	       nsx_places_add_op(p->places, 0, op, ns, err);
 }
 
-/* last: by stream, its last operation. */
+/* Collects the pauses of a device between kernels that were queued in time. last: by stream, its
+ * last operation.
+ */
 static int pauses_collect(struct pauses *p, const struct nsx_device *dev, uint32_t *last,
 			  struct nsx_err *err)
 {

@@ -96,7 +96,9 @@ static int price_without_replay(struct pricing *p, struct item *x, struct nsx_er
 	return 0;
 }
 
-/* At most f->most_ns, if it is set: removing time from one place shortens no path by more. */
+/* Limits a price to f->most_ns, if that is set: removing time from one place shortens no path by
+ * more.
+ */
 static double cap_price_ns(const struct nsx_finding *f, double ns)
 {
 	return f->most_ns > 0 ? NSX_MIN(ns, f->most_ns) : ns;

@@ -184,7 +184,9 @@ static const char *say_awaited(const struct nsx_report *r, const struct nsx_find
 				       nsx_arena_printf(r->arena, say_waits_input, name);
 }
 
-/* Calls that block while another program has the GPU are no cause: it holds their work up. */
+/* Names the other program as the cause of idle time. Calls that block while it has the GPU are no
+ * cause: it holds their work up.
+ */
 static void blame_other_program(const struct nsx_ledger *l, const struct nsx_finding *shared,
 				struct nsx_judgement *j)
 {

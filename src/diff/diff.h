@@ -213,7 +213,7 @@ struct nsx_gate_row { /* the worst result of a gate over all lanes */
 };
 
 struct nsx_diff_opts {
-	struct nsx_captures { /* specs as in side.h */
+	struct nsx_captures { /* specs of the captures, as in side.h */
 		const char *const *v;
 		size_t n;
 	} captures[2]; /* before, after */

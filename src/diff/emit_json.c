@@ -192,7 +192,7 @@ static void add_promises(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_jsonw_end(w);
 }
 
-/* t: a table row for each of d->findings. */
+/* Adds the findings that differ. t: a table row for each of d->findings. */
 static void emit_json_add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
 				   const struct nsx_table *t)
 {

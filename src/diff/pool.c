@@ -1,7 +1,9 @@
 /* pool.c - gives kernels numbers that are equal in all captures, and joins the units of a side. */
 #include "diff/match.h"
 
-/* Kernels of a capture are in order, so that all lists are walked at the same time. */
+/* Numbers the kernels of all captures. Kernels of a capture are in order, so that all lists are
+ * walked at the same time.
+ */
 struct nsx_kernels nsx_number_kernels(struct nsx_side *const *all, size_t nbefore, size_t n,
 				      struct nsx_arena *a)
 {

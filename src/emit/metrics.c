@@ -24,7 +24,9 @@ static void put_label(FILE *out, const char *name, const char *value)
 	fputc('"', out);
 }
 
-/* Findings without a price are left out: 0 would mean that they cost nothing. */
+/* Writes the price of each finding. Findings without a price are left out: 0 would mean that they
+ * cost nothing.
+ */
 static void put_headrooms(const struct nsx_findings *found, FILE *out)
 {
 	fputs("# HELP nsys_explain_headroom_seconds what is won if this alone is mended\n"

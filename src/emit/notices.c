@@ -275,7 +275,8 @@ int nsx_write_sarif(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	return nsx_jsonw_finish(w, out, err);
 }
 
-/* All these formats name the tool early, except an empty list. */
+/* Whether a file holds such notices: all these formats name the tool early, except an empty list.
+ */
 bool nsx_notices_is(const char *path)
 {
 	char begin[512];

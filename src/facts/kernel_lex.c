@@ -82,7 +82,9 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	return true;
 }
 
-/* Words that skip_noise() may have read beyond `same` do not count as shared. */
+/* The length of the words that two names surely share. Words that skip_noise() may have read beyond
+ * `same` do not count.
+ */
 size_t nsx_same_words(const char *full, size_t same)
 {
 	const size_t reach = MAX_CAST + 2, tag = strlen("<unnamed>");

@@ -317,7 +317,7 @@ static int digest_comm_add_mpi(struct nsx_maker *m, const struct nsx_member *x,
 	return 0;
 }
 
-/* Order: NCCL, MPI collectives, MPI messages. */
+/* The place of an event's kind in the order: NCCL, MPI collectives, MPI messages. */
 static int64_t digest_comm_kind_of(const struct event *x)
 {
 	return NSX_MIN(0, x->stream);

@@ -700,7 +700,7 @@ static int digest_file_read_rank(struct reader *r, int64_t id, struct nsx_stmt *
 	return 0;
 }
 
-/* Rows are ordered by rank, as they were written. */
+/* Reads a table of all ranks. Its rows are ordered by rank, as they were written. */
 static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;

@@ -369,7 +369,9 @@ static void say_rotating(struct nsx_freport *r)
 
 /* Collectives that differ -------------------------------------------------------------*/
 
-/* If equally many ranks do one thing and the other, neither is called wrong. */
+/* Adds the finding on a rank that calls something else. If equally many ranks do one thing and the
+ * other, neither is called wrong.
+ */
 static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
@@ -456,7 +458,7 @@ static bool is_of_capture(const struct nsx_ffinding *x)
 	return nsx_ffinding_defs[x->id].category == NSX_CAT_CAPTURE;
 }
 
-/* Findings without a price that break a job come first. */
+/* Orders the most costly finding first, after those without a price that break a job. */
 static int cmp_finding(const void *a, const void *b)
 {
 	const struct nsx_ffinding *x = a, *y = b;

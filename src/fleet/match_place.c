@@ -21,7 +21,9 @@ enum {
 	LEAST_SURE = 32,     /* samples needed for a reliable spread of ends */
 };
 
-/* Equal operations have equal pointers: see name_ops in match.c. */
+/* The operation of a channel's i-th collective. Equal operations have equal pointers: see name_ops
+ * in match.c.
+ */
 static const char *op_at(const struct nsx_mchannel *x, int64_t i)
 {
 	return nsx_coll_op(x->c, (size_t)i)->name;

@@ -11,7 +11,7 @@ int64_t nsx_mesh_ranks(const struct nsx_mesh *m)
 	return m->n ? m->axis[m->n - 1].stride * m->axis[m->n - 1].size : 1;
 }
 
-/* line: without its comment. */
+/* Adds the axis that a line names. line: without its comment. */
 static bool add_axis(struct nsx_mesh *m, const char *line, struct nsx_arena *a)
 {
 	char name[MOST_NAME + 1], rest;

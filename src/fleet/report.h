@@ -37,7 +37,7 @@ struct nsx_freport {
 	struct nsx_ffinding *v; /* dearest first */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
-	int64_t elsewhere_ns;	  /* by nsx_fleet_frontier */
+	int64_t elsewhere_ns; /* exposed communication between stages, from nsx_fleet_frontier */
 	const struct nsx_left_out *left_out; /* inputs that could not be read */
 	const char *generated_at; /* ISO, UTC */
 	struct nsx_arena *arena;

@@ -447,7 +447,7 @@ static void add_kinds(const struct nsx_freport *r, struct nsx_buf *b)
 			add_kind(r, v + i, next - i, ns, b);
 }
 
-/* latest ranks first */
+/* Adds the table of ranks, the latest ranks first. */
 static void report_md_add_ranks(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	struct nsx_table t = r->t[NSX_FT_RANKS];

@@ -9,7 +9,9 @@ enum { MOST_NAMED_BYTES = 256 };
 
 NSX_POINTER_ORDER(cmp_digest, struct nsx_digest, BY(nsx_digest_cmp));
 
-/* "a.sqlite, b.sqlite"; stops at MOST_NAMED_BYTES.  Ranks of one trace name it once. */
+/* Adds the name of a rank's input: "a.sqlite, b.sqlite"; stops at MOST_NAMED_BYTES. Ranks of one
+ * trace name it once.
+ */
 static void add_input(struct nsx_buf *b, const struct nsx_digest *d)
 {
 	const char *last = b->n ? strrchr(b->p, ' ') : NULL;

@@ -225,8 +225,8 @@ static int64_t instant_at(const struct steps *x, uint32_t r, size_t k)
 	return i < d->nsteps && v->at[i] == k ? d->steps[i].start_ns : INT64_MIN;
 }
 
-/* Step s of rank r is [bound[s], bound[s + 1]): from the end of the collective before it to
- * the end of its last one.
+/* Finds where the steps of each rank begin and end. Step s of rank r is [bound[s], bound[s + 1]):
+ * from the end of the collective before it to the end of its last one.
  */
 static int find_bounds(const struct steps *x, struct nsx_err *err)
 {

@@ -327,8 +327,8 @@ static int compare_links(struct nsx_freport *r, struct nsx_table *t, struct nsx_
 
 enum { MOST_OPS = 64 }; /* per communicator; further ones are not shown */
 
-/* Leaves out a communicator's first collective, where captures begin at different times, unless they
- * are one capture.
+/* Adds a communicator's rows. Leaves out its first collective, where captures begin at different
+ * times, unless they are one capture.
  */
 static void fill_comm(struct nsx_freport *r, uint32_t comm, struct waits *waits, struct nsx_table *t)
 {

@@ -220,7 +220,9 @@ static int add_section(struct nsx_container *c, const struct nsx_msg *m,
 	return 0;
 }
 
-/* *ret: end of the events, counted from the end of the raw section's mark; 0: unknown. */
+/* Reads the directory of sections. *ret: end of the events, counted from the end of the raw
+ * section's mark; 0: unknown.
+ */
 static int read_directory(struct nsx_container *c, struct place *raw,
 			  uint64_t *ret, struct nsx_err *err)
 {
@@ -373,7 +375,8 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struc
 	return rc ?: c->blocks ? 0 : err->rc;
 }
 
-/* raw: the section; events: end of the events, counted from the end of its mark. */
+/* Lists the blocks of the raw section. events: end of the events, counted from the end of its mark.
+ */
 static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 		    const char *path, struct nsx_err *err)
 {

@@ -95,7 +95,9 @@ static void add_property(struct nsx_rep_rows *rows, const struct nsx_msg *device
 			     nsx_val_int((int64_t)n), value});
 }
 
-/* Field 1 of the first message: devices {1 label, 2 {1 property}, 3 id}. */
+/* Adds the properties of devices, from field 1 of the first message: devices {1 label, 2 {1
+ * property}, 3 id}.
+ */
 static void add_properties(const struct nsx_container *c, struct nsx_rep_rows *rows)
 {
 	struct nsx_wire w = nsx_wire_of(c->first);

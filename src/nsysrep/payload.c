@@ -274,7 +274,7 @@ static void add_enum_name(struct nsx_buf *b, const struct nsx_rep_layout *l, str
 static bool add_object(const struct nsx_rep_schemas *s, const struct nsx_rep_layout *l,
 		       struct nsx_piece data, unsigned depth, size_t *room, struct nsx_buf *b);
 
-/* room: number of values that may still be added. */
+/* Adds a value of a payload as JSON. room: number of values that may still be added. */
 static bool add_value(const struct nsx_rep_schemas *s, uint64_t pid, uint64_t type,
 		      struct nsx_piece bytes, unsigned depth, size_t *room, struct nsx_buf *b)
 {

@@ -230,7 +230,9 @@ static int64_t first_column_key(const void *row, void *ctx)
 	return !c->type ? INT64_MAX : id < 0 ? ~key : key;
 }
 
-/* glibc's qsort_r is stable except when memory is short, so orders name enough keys to be total. */
+/* Sorts the rows. glibc's qsort_r is stable except when memory is short, so orders name enough keys
+ * to be total.
+ */
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 {
 	struct order o = {order, n};

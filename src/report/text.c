@@ -11,7 +11,7 @@ static bool text_is_in_word(char c)
 	return nsx_is_digit(c) || nsx_is_letter(c);
 }
 
-/* Parentheses need no escape: a link also needs brackets. */
+/* Escapes a text for Markdown. Parentheses need no escape: a link also needs brackets. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 {
 	const char *begin = s;
@@ -40,7 +40,9 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 	}
 }
 
-/* Plain words need no code span; single underscores inside a word are no markup. */
+/* Whether a name needs no code span: plain words do not, and single underscores inside a word are
+ * no markup.
+ */
 static bool text_is_plain(const char *s)
 {
 	size_t n = strlen(s);

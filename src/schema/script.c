@@ -87,7 +87,9 @@ struct script_word {
 	size_t n;
 };
 
-/* Fields are looked for last, because a view may be named after its fields. */
+/* Notes the views and fields that a text names. Fields are looked for last, because a view may be
+ * named after its fields.
+ */
 static void note_names(const char *text, const struct names *names, struct reads *r)
 {
 	struct script_word *v = NULL;

@@ -710,8 +710,8 @@ static void match_rows_to_calls(const struct nsx_loader *l, const uint32_t *proc
 				  NSX_NONE;
 }
 
-/* Task i indexes the calls of process i. The last task classifies all calls, because that is
- * independent of the index.
+/* Runs one of the independent tasks. Task i indexes the calls of process i. The last task
+ * classifies all calls, because that is independent of the index.
  */
 static int run_index_task(void *ctx, size_t i, struct nsx_err *err)
 {

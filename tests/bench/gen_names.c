@@ -195,7 +195,7 @@ static void add_gemms(struct builder *b)
 		}
 }
 
-/* Equal texts get equal ids, as in an export. */
+/* The id of a text. Equal texts get equal ids, as in an export. */
 static int64_t intern(struct builder *b, const char *s)
 {
 	for (int i = 0; i < b->m->nkernels; i++) {

@@ -177,7 +177,7 @@ void out_open(struct out *o, const char *path)
 		"cache_size=-65536;PRAGMA locking_mode=EXCLUSIVE; BEGIN");
 }
 
-/* Exports are lazy by default, so a table appears with its first row. */
+/* The insert of a table, which is created at its first row: exports are lazy by default. */
 static sqlite3_stmt *insert(struct out *o, enum table t)
 {
 	if (!o->ins[t])

@@ -103,7 +103,7 @@ void push(struct sim *s, struct rank *r, int name)
 	r->now += rng_in(&r->rng, 500, 2500);
 }
 
-/* In the case of nested ranges nothing is popped before the end. */
+/* Ends the innermost range. In the case of nested ranges nothing is popped before the end. */
 void pop(struct sim *s, struct rank *r)
 {
 	struct nvtx_row *row;

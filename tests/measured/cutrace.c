@@ -49,7 +49,7 @@ static uint64_t now(void)
 	return t;
 }
 
-/* Without a free buffer CUPTI drops records, and only counts them. */
+/* Gives CUPTI a buffer. Without a free one CUPTI drops records, and only counts them. */
 static void CUPTIAPI lend(uint8_t **data, size_t *size, size_t *max_records)
 {
 	*data = NULL;

@@ -91,7 +91,7 @@ static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep, 
 	free(text);
 }
 
-/* Five rows, of which d and b have the greatest costs. */
+/* Adds five rows, of which d and b have the greatest costs. */
 static void add_rows(struct nsx_table *t, const char *names)
 {
 	static const double cost[] = {1, 8, 2, 16, 4};

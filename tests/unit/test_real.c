@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "base/real.h"
 
-/* Fractions, numbers near powers of ten and of two, and numbers out of range. */
+/* A random number: fractions, numbers near powers of ten and of two, and numbers out of range. */
 static double random_number(size_t i)
 {
 	static const double v[] = {0, -0.0, 0.1, 0.3, 1.0 / 3, 100.0 / 7, 1e-9,

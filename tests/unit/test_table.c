@@ -90,7 +90,9 @@ static double any_real(uint64_t *seed)
 		       odd[r / 3 % ARRAY_LEN(odd)];
 }
 
-/* Half of the cells are null; most of the others have a value that no other row has. */
+/* Fills rows at random. Half of the cells are null; most of the others have a value that no other
+ * row has.
+ */
 static void fill_any(struct nsx_cell *row, char own[80], uint64_t *seed)
 {
 	static const char *const texts[] = {"", "a", "a longer text"};

@@ -323,8 +323,8 @@ static void keep_cadences(struct nsx_finder *fd)
 	}
 }
 
-/* Task 0 looks for ranges. Each process has two further tasks: one looks for sequences, one for
- * regular events.
+/* Runs one of the finders. Task 0 looks for ranges. Each process has two further tasks: one looks
+ * for sequences, one for regular events.
  */
 static int run_finder_task(void *ctx, size_t i, struct nsx_err *err)
 {

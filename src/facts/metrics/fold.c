@@ -266,7 +266,7 @@ static int keep_waiting_row(struct fold *f, struct fold_source *s, uint32_t seri
 
 /* Rows -----------------------------------------------------------------------*/
 
-/* -1: not a value of a counter */
+/* The value of a cell; -1: not a value of a counter. */
 static int64_t fold_value(const struct nsx_val *v)
 {
 	if (v->type == NSX_V_F64 && v->u.f >= 0 && v->u.f <= (double)FOLD_MAX_VALUE)

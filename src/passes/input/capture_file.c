@@ -36,7 +36,8 @@ static const struct {
 	 "unknown warnings (their text may contain paths, so it is not shown)", "", NSX_SEV_LOW},
 };
 
-/* CUPTI counts its own losses, of CUDA calls and of GPU work. */
+/* The sentence on messages of a kind. CUPTI counts its own losses, of CUDA calls and of GPU work.
+ */
 static const char *say_message(struct nsx_quality *q, enum nsx_message kind, const char *title)
 {
 	struct nsx_arena *a = q->out->arena;
