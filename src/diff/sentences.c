@@ -318,7 +318,7 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	struct sum most = {0};
 	const char *word = NULL;
 
-	for (enum nsx_kernel_category c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
+	for (unsigned c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
 		struct sum s = sum_changes(d, x, OF_KIND, c);
 
 		if (kind_words[c] && (double)s.ns * of_ns > 0 && llabs(s.ns) > llabs(most.ns)) {
