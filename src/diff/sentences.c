@@ -319,7 +319,7 @@ static bool sentences_add_kinds(struct nsx_buf *b, const struct nsx_diff *d,
 	const char *word = NULL;
 
 	for (unsigned c = 0; c < NSX_NKERNEL_CATEGORIES; c++) {
-		struct sum s = sum_changes(d, x, OF_KIND, c);
+		struct sum s = sum_changes(d, x, OF_KIND, (enum nsx_kernel_category)c);
 
 		if (kind_words[c] && (double)s.ns * of_ns > 0 && llabs(s.ns) > llabs(most.ns)) {
 			most = s;
