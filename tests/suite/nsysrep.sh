@@ -79,10 +79,10 @@ zstd=$(command -v zstd) && {
 	head -c 9999999 /dev/zero | "$zstd" -q >zeros.nsys-rep.zst
 	says 3 'it expands to more than' zeros.nsys-rep.zst
 	# Several frames; what is whole of a file that was not copied whole; another name; a pipe.
-	head -c 1000 sound.nsys-rep >head; tail -c +1001 sound.nsys-rep >tail
-	"$zstd" -q head tail && cat head.zst tail.zst >frames.nsys-rep.zst
+	head -c 1000 sound.nsys-rep >begin; tail -c +1001 sound.nsys-rep >rest
+	"$zstd" -q begin rest && cat begin.zst rest.zst >frames.nsys-rep.zst
 	row frames.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
-	"$zstd" -q cut.nsys-rep && cat cut.nsys-rep.zst tail.zst | head -c -9 >late.nsys-rep.zst
+	"$zstd" -q cut.nsys-rep && cat cut.nsys-rep.zst rest.zst | head -c -9 >late.nsys-rep.zst
 	says 4 'cut off' late.nsys-rep.zst
 	head -c 30 packed.nsys-rep.zst >early.nsys-rep.zst
 	says 3 'was not copied whole' early.nsys-rep.zst
