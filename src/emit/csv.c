@@ -49,8 +49,8 @@ static void put_integer(struct nsx_buf *b, int64_t i)
 	nsx_buf_add(b, p, (size_t)(end - p));
 }
 
-/* Most reals are nanoseconds in a larger unit, with at most six decimals. This gives the
- * text of %.15g much faster.
+/* Appends a number of at most six decimals, as most reals are nanoseconds in a larger unit. This
+ * gives the text of %.15g much faster.
  */
 static bool put_millionths(struct nsx_buf *b, double x)
 {

@@ -96,7 +96,7 @@ struct nsx_finding {
 	const char *subject; /* distinguishes findings with the same id; NULL: there is only one */
 	const char *title;
 	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
-	const char *idle_after; /* evidence, if the price is about idle_after_ns; or NULL */
+	const char *idle_after; /* evidence that a price near idle_after_ns shows; or NULL */
 	int64_t idle_after_ns;
 	const char *place; /* line in the user's code; NULL: unknown         */
 	enum nsx_confidence confidence; /* confidence in cause and price     */

@@ -142,7 +142,7 @@ static bool timeline_is_wanted(const struct nsx_timeline *tl, size_t *cursor,
 	return *cursor < tl->ndetail && tl->detail[*cursor].start_ns < end;
 }
 
-/* Cuts the event to the window. Events of a lane come in order of start. */
+/* Adds an event, cut to the window. Events of a lane come in order of start. */
 static void timeline_add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
 			       int64_t start, int64_t end, uint32_t name)
 {
