@@ -237,12 +237,12 @@ struct group { /* a group of a shape, by sample */
 static void add_to_group(struct group *g, const struct ends *e)
 {
 	for (size_t at = 0; at < NSX_SAMPLES; at++) {
-		double k = g->there[at];
+		uint32_t k = g->there[at];
 
 		if (isnan(e->at[at]))
 			continue;
 		g->least[at] = k ? NSX_MIN(g->least[at], e->length[at]) : e->length[at];
-		g->end[at] = k ? (g->end[at] * k + e->at[at]) / (k + 1) : e->at[at];
+		g->end[at] = (g->end[at] * k + e->at[at]) / (k + 1);
 		g->there[at]++;
 		g->n = NSX_MAX(g->n, g->there[at]);
 	}
