@@ -37,7 +37,7 @@ enum { NULLABLE = 2 }; /* a flag of a schema */
 
 /* The rows that were not taken yet: batch is the next of nbatches. */
 struct stream {
-	const struct nsx_layout *layout;
+	struct nsx_columns none; /* the columns, without rows */
 	struct nsx_columns *batches;
 	size_t batch, nbatches, cap;
 };
@@ -79,22 +79,18 @@ struct nest {
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *ret)
 {
-	const struct nsx_layout *l = ((struct stream *)stream->private_data)->layout;
+	const struct nsx_columns *c = &((struct stream *)stream->private_data)->none;
 	struct nest *nest = calloc(1, sizeof(*nest));
-	int64_t n = 0;
 
 	if (!nest)
 		return ENOMEM;
-	for (unsigned c = 0; c < l->ncols; c++) {
-		if (!nsx_is_scalar(l->cols[c].type))
-			continue;
-		nest->child[n].schema = (struct ArrowSchema){
-			.format = arrow_format(l->cols[c].type), .flags = NULLABLE,
-			.name = l->cols[c].key, .release = release_schema};
-		nest->children[n] = &nest->child[n].schema;
-		n++;
+	for (unsigned i = 0; i < c->n; i++) {
+		nest->child[i].schema = (struct ArrowSchema){
+			.format = arrow_format(c->v[i].type), .flags = NULLABLE,
+			.name = c->v[i].col->key, .release = release_schema};
+		nest->children[i] = &nest->child[i].schema;
 	}
-	*ret = (struct ArrowSchema){.format = "+s", .name = "", .n_children = n,
+	*ret = (struct ArrowSchema){.format = "+s", .name = "", .n_children = c->n,
 				    .children = (struct ArrowSchema **)nest->children,
 				    .release = release_schema, .private_data = nest};
 	return 0;
@@ -129,7 +125,7 @@ static void release_rows(struct ArrowArray *a)
 static bool take_column(struct nsx_file_column *c, size_t nrows, struct ArrowArray *ret)
 {
 	struct owned *o = malloc(sizeof(*o));
-	bool is_text = c->col->type == NSX_T_STR;
+	bool is_text = c->type == NSX_T_STR;
 
 	if (!o)
 		return false;
@@ -183,6 +179,7 @@ static void release_stream(struct ArrowArrayStream *stream)
 
 	for (size_t i = s->batch; i < s->nbatches; i++)
 		nsx_columns_done(&s->batches[i]);
+	nsx_columns_done(&s->none);
 	free(s->batches);
 	free(s);
 	stream->release = NULL;
@@ -195,12 +192,13 @@ void nsx_rows_arrow(const struct nsx_rows *rows, struct ArrowArrayStream *ret)
 	struct nsx_columns *c = NULL;
 
 	nsx_grow_or_die(&s, &(size_t){0}, 1, sizeof(*s));
-	*s = (struct stream){.layout = t->layout};
+	*s = (struct stream){.nbatches = 0};
+	nsx_columns_begin(&s->none, t->layout, t);
 	for (size_t i = 0; i < t->nrows; i++) {
 		if (!c || nsx_columns_are_full(c)) {
 			nsx_push_or_die(s->batches, s->nbatches, s->cap, (struct nsx_columns){0});
 			c = &s->batches[s->nbatches - 1];
-			nsx_columns_begin(c, t->layout, t->strings);
+			nsx_columns_begin_like(c, &s->none);
 		}
 		nsx_columns_add(c, nsx_row_at(t, i));
 	}

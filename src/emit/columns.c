@@ -1,18 +1,42 @@
 /* columns.c - gathers the rows of a table by column. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "emit/columns.h"
 
 /* Limits of what is gathered at a time. Texts may be long, so the second is on their bytes. */
 enum { FULL_ROWS = 1 << 17, FULL_BYTES = 16 << 20 };
 
-void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l,
-		       const struct nsx_strings *strings)
+static bool is_text(const struct nsx_cell *c)
 {
-	*c = (struct nsx_columns){.strings = strings};
+	return c->type == NSX_T_STR || c->type == NSX_T_ID;
+}
+
+void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l, const struct nsx_table *t)
+{
+	*c = (struct nsx_columns){.strings = t ? t->strings : NULL};
 	nsx_grow_or_die(&c->v, &(size_t){0}, l->ncols, sizeof(*c->v));
 	for (unsigned i = 0; i < l->ncols; i++)
 		if (nsx_is_scalar(l->cols[i].type))
-			c->v[c->n++] = (struct nsx_file_column){.col = &l->cols[i], .at = i};
+			c->v[c->n++] = (struct nsx_file_column){
+				.col = &l->cols[i], .type = l->cols[i].type, .at = i};
+	if (!t)
+		return;
+	struct nsx_row_reader reader = nsx_read_rows(t);
+
+	for (const struct nsx_cell *row; (row = nsx_next_row(&reader));)
+		for (unsigned i = 0; i < c->n; i++)
+			if (is_text(&row[c->v[i].at]))
+				c->v[i].type = NSX_T_STR;
+}
+
+void nsx_columns_begin_like(struct nsx_columns *c, const struct nsx_columns *like)
+{
+	*c = (struct nsx_columns){.n = like->n, .strings = like->strings};
+	nsx_grow_or_die(&c->v, &(size_t){0}, c->n, sizeof(*c->v));
+	for (unsigned i = 0; i < c->n; i++)
+		c->v[i] = (struct nsx_file_column){
+			.col = like->v[i].col, .type = like->v[i].type, .at = like->v[i].at};
 }
 
 /* Appends the bit of a row. */
@@ -25,19 +49,25 @@ static void add_bit(struct nsx_buf *b, size_t row, bool bit)
 
 static void add_value(struct nsx_columns *c, struct nsx_file_column *x, const struct nsx_cell *cell)
 {
-	const char *text;
+	const char *text = "";
+	char number[24];
 	int32_t end;
 
-	if (x->col->type == NSX_T_STR && !c->nrows)
+	if (x->type == NSX_T_STR && !c->nrows)
 		nsx_buf_add(&x->offsets, (const char *)&(int32_t){0}, sizeof(int32_t));
 
-	switch (x->col->type) {
+	switch (x->type) {
 	case NSX_T_BOOL:
 		add_bit(&x->values, c->nrows, cell->type == NSX_T_BOOL && cell->u.b);
 		return;
 	case NSX_T_STR:
-		text = cell->type == NSX_T_STR ? cell->u.s :
-		       cell->type == NSX_T_ID ? nsx_str_read(c->strings, cell->u.id, &c->name) : "";
+		if (cell->type == NSX_T_I64) {
+			snprintf(number, sizeof(number), "%" PRId64, cell->u.i);
+			text = number;
+		} else if (is_text(cell)) {
+			text = cell->type == NSX_T_STR ? cell->u.s :
+				nsx_str_read(c->strings, cell->u.id, &c->name);
+		}
 		nsx_buf_adds(&x->values, text);
 		end = (int32_t)x->values.n;
 		nsx_buf_add(&x->offsets, (const char *)&end, sizeof(end));

@@ -9,6 +9,7 @@
 
 struct nsx_file_column {
 	const struct nsx_col *col;
+	enum nsx_type type; /* the column's; STR if a cell of numbers is a text */
 	unsigned at;	/* its index in a row                                            */
 	size_t nnulls;
 	struct nsx_buf valid;	/* a bit for each row, the first one lowest; 0: null     */
@@ -32,9 +33,13 @@ static inline const char *nsx_col_in_file(const struct nsx_col *c)
 	return c->is_exact ? c->title : c->key;
 }
 
-/* Begins without rows. Owner: the caller, nsx_columns_done. */
+/* Begins without rows, for a table of this layout; t NULL: a table without rows. Reads the table to
+ * find columns of numbers with a text, such as "0 (host 2)". Owner: the caller, nsx_columns_done.
+ */
 void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l,
-		       const struct nsx_strings *strings);
+		       const struct nsx_table *t);
+/* Begins without rows, for the table of `like`. */
+void nsx_columns_begin_like(struct nsx_columns *c, const struct nsx_columns *like);
 void nsx_columns_add(struct nsx_columns *c, const struct nsx_cell *row);
 /* Whether memory or the offsets of texts ask for the rows to be written now. */
 bool nsx_columns_are_full(const struct nsx_columns *c);

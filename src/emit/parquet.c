@@ -72,7 +72,7 @@ static void end_struct(struct nsx_buf *b)
 
 static int physical_type(const struct nsx_file_column *c)
 {
-	switch (c->col->type) {
+	switch (c->type) {
 	case NSX_T_BOOL:
 		return BOOLEAN;
 	case NSX_T_F64:
@@ -116,7 +116,7 @@ static void put_values(struct nsx_buf *b, const struct nsx_file_column *c, size_
 	for (size_t i = 0; i < nrows; i++) {
 		if (!bit_at(&c->valid, i))
 			continue;
-		switch (c->col->type) {
+		switch (c->type) {
 		case NSX_T_BOOL:
 			if (nbits % 8 == 0)
 				nsx_buf_add(b, "", 1);
@@ -246,7 +246,7 @@ static void put_schema(struct nsx_buf *b, const struct nsx_columns *c)
 		put_number(b, &last, 3, T_I32, OPTIONAL);
 		put_field(b, &last, 4, T_BINARY);
 		put_text(b, nsx_col_in_file(c->v[i].col));
-		if (c->v[i].col->type == NSX_T_STR)
+		if (c->v[i].type == NSX_T_STR)
 			put_number(b, &last, 6, T_I32, UTF8);
 		end_struct(b);
 	}
@@ -291,7 +291,7 @@ int nsx_emit_parquet(const struct nsx_layout *layout, const struct nsx_table *t,
 	struct parquet p = {.out = out, .err = err};
 	int rc;
 
-	nsx_columns_begin(&p.columns, layout, t ? t->strings : NULL);
+	nsx_columns_begin(&p.columns, layout, t);
 	parquet_write(&p, "PAR1", 4);
 	rc = t ? nsx_emit_rows(t, bound, parquet_put_row, &p, err) : 0;
 	if (!rc && p.columns.nrows)

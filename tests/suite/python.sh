@@ -137,7 +137,7 @@ if command -v node >/dev/null && [ -d "$m/node_modules/@duckdb/node-api" ]; then
 	for tables in report/tables odd/tables; do
 		holds "DuckDB reads Parquet and CSV of $tables alike" node "$tests/duckdb.mjs" "$m/node_modules" $tables
 	done
-	for trace in synthetic hostile_names; do
+	for trace in synthetic hostile_names ranks_of_hosts; do
 		holds "DuckDB reads streams of Arrow and Parquet of $trace" python3 "$tests/arrow.py" \
 			"$(ls "$m"/node_modules/@duckdb/node-bindings-*/libduckdb.so)" "$fix/$trace.sqlite"
 	done
