@@ -31,8 +31,9 @@ static int note_stream(struct nsx_part *p, const struct nsx_val *v,
 	return x->is_event ? read_stream(p, v, &stream, err) : 0;
 }
 
-/* Reads the columns that all kinds share. node: the id of the graph's node. Returns 1 if the row is kept, 0 if it is defective,
- * negative on failure. The caller completes the row and counts it with p->n++.
+/* Reads the columns that all kinds share. node: the id of the graph's node. Returns 1 if the row is
+ * kept, 0 if it is defective, negative on failure. The caller completes the row and counts it with
+ * p->n++.
  */
 static int read_shared_columns(struct nsx_part *p, const struct nsx_val *v,
 			       enum nsx_op_kind kind, const struct nsx_val *node,
