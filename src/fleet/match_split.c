@@ -354,7 +354,7 @@ static struct shape parts_of(const struct nsx_matcher *m, struct nsx_mchannel *c
  */
 static struct shape shape_of(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
-	int64_t world = nsx_fleet_world(m->f);
+	int64_t world = NSX_MAX(1, nsx_fleet_world(m->f));
 	struct fit best = {.s = {1, world}}, *fit;
 	struct ends *e = nsx_arena_get(m->scratch, n * sizeof(*e));
 	struct group *g = nsx_arena_get(m->scratch, n * sizeof(*g));
@@ -421,7 +421,7 @@ int nsx_match_split(struct nsx_matcher *m, struct nsx_err *err)
 {
 	struct nsx_mchannel **v = m->in;
 	size_t n = m->nin, nknown = 0, k;
-	int64_t world = nsx_fleet_world(m->f);
+	int64_t world = NSX_MAX(1, nsx_fleet_world(m->f));
 	struct shape s;
 
 	nsx_sort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
