@@ -344,9 +344,9 @@ static bool is_call(const struct item *x)
 	return ids >> x->f->id & 1;
 }
 
-/* Whether a named call leads launches or waits although it does not win much of what they win: it is
- * hidden only where the host runs ahead. Beside a wait it must cost something and have advice of its
- * own: a wait that empties a memory pool makes allocations slow.
+/* Whether a named call leads launches or waits although it does not win much of what they win: it
+ * is hidden only where the host runs ahead. Beside a wait it must cost something and have advice of
+ * its own: a wait that empties a memory pool makes allocations slow.
  */
 static bool call_leads(const struct pricing *p, const struct item *x, const struct item *best,
 		       const struct nsx_finding *lead)
