@@ -387,9 +387,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
-	const struct nsx_device *dev = &d->trace->device[d->facts->limiting];
-	struct nsx_window all = d->w;
-	struct nsx_change hold = {.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS};
+	struct nsx_window when = d->w;
 	struct nsx_drift x;
 	const char *from;
 
@@ -398,21 +396,13 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	if (nsx_find_drift(d->trace, d->w, d->facts->limiting, d->scratch, &x, err))
 		return err->rc;
-	if (!(x.times > 0)) { /* they may have slowed down before the window */
-		all.start_ns = nsx_op_start(&d->trace->ops, dev->ops_at);
-		if (nsx_find_drift(d->trace, all, d->facts->limiting, d->scratch, &x, err))
-			return err->rc;
-		if (!(x.times > 0) || x.from_ns > d->w.start_ns)
-			return 0;
-		hold = (struct nsx_change){.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
-					   .amount = x.times};
-	}
-	hold.when = d->w;
-	hold.when.start_ns = NSX_MAX(x.from_ns, d->w.start_ns);
+	if (!(x.times > 0))
+		return 0;
+	when.start_ns = x.from_ns;
 	from = nsx_text_instant(l->arena, x.from_ns, 3);
 	nsx_found(l, &(struct nsx_finding){.id = NSX_ID_falling_clocks,
 		.device = d->facts->limiting, .is_assumed = x.is_few,
-		.weight = x.all_ns / (double)(all.end_ns - all.start_ns),
+		.weight = x.all_ns / d->length_ns,
 		.confidence = x.is_few ? NSX_CONF_LOW : NSX_CONF_MEDIUM,
 		.title = x.is_few ? nsx_tell(l, say_equal_launches_slow_down, from, x.times) :
 				    nsx_tell(l, say_same_kernels_take_times_as, x.times),
@@ -423,7 +413,8 @@ static int find_drift(struct nsx_detect *d, struct nsx_err *err)
 			x.is_few ? say_clocks_or_work : say_more_work_all_would_look},
 		.recommendation = {x.is_few ? say_see_what_changes_then :
 				   say_look_at_heat_power_nvidia, say_comparison_runs_lock},
-		.remedy = nsx_plan_of(d, hold)});
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS, .when = when})});
 	return 0;
 }
 
