@@ -62,11 +62,26 @@ static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_fami
 		       fam->most : NSX_MIN(fam->most, 2);
 }
 
-/* Prefers the largest communicator, then the most ranks, then the most time. */
+/* Whether the k-th collectives of a family's communicators are known to be of one instant: ranks of
+ * a host have one clock, so communicators that meet on hosts are aligned exactly.
+ */
+static bool meets_on_hosts(const struct nsx_fleet *f, const struct nsx_family *x)
+{
+	const struct nsx_fcomm *c = &f->comm[x->at];
+
+	return x->n == 1 || (!nsx_is_of_pairs(c->m->c) && !nsx_is_within_host(f, c));
+}
+
+/* Prefers, of families with equally many ranks, one whose communicators are aligned exactly, then
+ * the largest communicator, then the most ranks, then the most time.
+ */
 static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 			 const struct nsx_family *best)
 {
-	int by_size = !best ? 1 : NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
+	int by_size = !best ? 1 :
+		      (x->nranks == best->nranks ?
+			       NSX_CMP(meets_on_hosts(f, x), meets_on_hosts(f, best)) : 0) ?:
+		      NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
 			      NSX_CMP(x->nranks, best->nranks);
 
 	return by_size > 0 || (!by_size && time_of(f, x) > time_of(f, best));
