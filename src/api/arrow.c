@@ -190,8 +190,9 @@ void nsx_rows_arrow(const struct nsx_rows *rows, struct ArrowArrayStream *ret)
 	const struct nsx_table *t = (const struct nsx_table *)rows;
 	struct stream *s = NULL;
 	struct nsx_columns *c = NULL;
+	size_t cap = 0;
 
-	nsx_grow_or_die(&s, &(size_t){0}, 1, sizeof(*s));
+	nsx_grow_or_die(&s, &cap, 1, sizeof(*s));
 	*s = (struct stream){.nbatches = 0};
 	nsx_columns_begin(&s->none, t->layout, t);
 	for (size_t i = 0; i < t->nrows; i++) {

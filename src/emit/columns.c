@@ -7,15 +7,17 @@
 /* Limits of what is gathered at a time. Texts may be long, so the second is on their bytes. */
 enum { FULL_ROWS = 1 << 17, FULL_BYTES = 16 << 20 };
 
-static bool is_text(const struct nsx_cell *c)
+static bool is_text_cell(const struct nsx_cell *c)
 {
 	return c->type == NSX_T_STR || c->type == NSX_T_ID;
 }
 
 void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l, const struct nsx_table *t)
 {
+	size_t cap = 0;
+
 	*c = (struct nsx_columns){.strings = t ? t->strings : NULL};
-	nsx_grow_or_die(&c->v, &(size_t){0}, l->ncols, sizeof(*c->v));
+	nsx_grow_or_die(&c->v, &cap, l->ncols, sizeof(*c->v));
 	for (unsigned i = 0; i < l->ncols; i++)
 		if (nsx_is_scalar(l->cols[i].type))
 			c->v[c->n++] = (struct nsx_file_column){
@@ -26,14 +28,16 @@ void nsx_columns_begin(struct nsx_columns *c, const struct nsx_layout *l, const 
 
 	for (const struct nsx_cell *row; (row = nsx_next_row(&reader));)
 		for (unsigned i = 0; i < c->n; i++)
-			if (is_text(&row[c->v[i].at]))
+			if (is_text_cell(&row[c->v[i].at]))
 				c->v[i].type = NSX_T_STR;
 }
 
 void nsx_columns_begin_like(struct nsx_columns *c, const struct nsx_columns *like)
 {
+	size_t cap = 0;
+
 	*c = (struct nsx_columns){.n = like->n, .strings = like->strings};
-	nsx_grow_or_die(&c->v, &(size_t){0}, c->n, sizeof(*c->v));
+	nsx_grow_or_die(&c->v, &cap, c->n, sizeof(*c->v));
 	for (unsigned i = 0; i < c->n; i++)
 		c->v[i] = (struct nsx_file_column){
 			.col = like->v[i].col, .type = like->v[i].type, .at = like->v[i].at};
@@ -47,14 +51,16 @@ static void add_bit(struct nsx_buf *b, size_t row, bool bit)
 	b->p[row / 8] |= (char)(bit << row % 8);
 }
 
-static void add_value(struct nsx_columns *c, struct nsx_file_column *x, const struct nsx_cell *cell)
+static void columns_add_value(struct nsx_columns *c, struct nsx_file_column *x,
+			      const struct nsx_cell *cell)
 {
 	const char *text = "";
 	char number[24];
-	int32_t end;
+	int64_t i = cell->type ? cell->u.i : 0;
+	int32_t end = 0;
 
 	if (x->type == NSX_T_STR && !c->nrows)
-		nsx_buf_add(&x->offsets, (const char *)&(int32_t){0}, sizeof(int32_t));
+		nsx_buf_add(&x->offsets, (const char *)&end, sizeof(end));
 
 	switch (x->type) {
 	case NSX_T_BOOL:
@@ -64,7 +70,7 @@ static void add_value(struct nsx_columns *c, struct nsx_file_column *x, const st
 		if (cell->type == NSX_T_I64) {
 			snprintf(number, sizeof(number), "%" PRId64, cell->u.i);
 			text = number;
-		} else if (is_text(cell)) {
+		} else if (is_text_cell(cell)) {
 			text = cell->type == NSX_T_STR ? cell->u.s :
 				nsx_str_read(c->strings, cell->u.id, &c->name);
 		}
@@ -73,7 +79,7 @@ static void add_value(struct nsx_columns *c, struct nsx_file_column *x, const st
 		nsx_buf_add(&x->offsets, (const char *)&end, sizeof(end));
 		return;
 	default:
-		nsx_buf_add(&x->values, (const char *)&(int64_t){cell->type ? cell->u.i : 0}, 8);
+		nsx_buf_add(&x->values, (const char *)&i, sizeof(i));
 	}
 }
 
@@ -85,7 +91,7 @@ void nsx_columns_add(struct nsx_columns *c, const struct nsx_cell *row)
 
 		add_bit(&x->valid, c->nrows, cell->type != NSX_T_NULL);
 		x->nnulls += cell->type == NSX_T_NULL;
-		add_value(c, x, cell);
+		columns_add_value(c, x, cell);
 	}
 	c->nrows++;
 }

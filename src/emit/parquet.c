@@ -28,29 +28,36 @@ static const char created_by[] = "nsys-explain version " NSX_VERSION;
 
 /* Thrift ------------------------------------------------------------------------------ */
 
-static void put_varint(struct nsx_buf *b, uint64_t x)
+static void put_byte(struct nsx_buf *b, unsigned x)
+{
+	char byte = (char)x;
+
+	nsx_buf_add(b, &byte, 1);
+}
+
+static void put_thrift_varint(struct nsx_buf *b, uint64_t x)
 {
 	for (; x > 127; x >>= 7)
-		nsx_buf_add(b, &(char){(char)(x | 128)}, 1);
-	nsx_buf_add(b, &(char){(char)x}, 1);
+		put_byte(b, (unsigned)(x & 127) | 128);
+	put_byte(b, (unsigned)x);
 }
 
 /* Begins a field; *last: the number of the struct's field before it, 0 at first. */
 static void put_field(struct nsx_buf *b, int *last, int number, int type)
 {
-	nsx_buf_add(b, &(char){(char)((number - *last) << 4 | type)}, 1);
+	put_byte(b, (unsigned)((number - *last) << 4 | type));
 	*last = number;
 }
 
 static void put_number(struct nsx_buf *b, int *last, int number, int type, int64_t x)
 {
 	put_field(b, last, number, type);
-	put_varint(b, (uint64_t)x << 1 ^ (uint64_t)(x >> 63));
+	put_thrift_varint(b, (uint64_t)x << 1 ^ (uint64_t)(x >> 63));
 }
 
 static void put_text(struct nsx_buf *b, const char *text)
 {
-	put_varint(b, strlen(text));
+	put_thrift_varint(b, strlen(text));
 	nsx_buf_adds(b, text);
 }
 
@@ -58,9 +65,9 @@ static void put_text(struct nsx_buf *b, const char *text)
 static void put_list(struct nsx_buf *b, int *last, int number, int type, size_t n)
 {
 	put_field(b, last, number, T_LIST);
-	nsx_buf_add(b, &(char){(char)(NSX_MIN(n, 15u) << 4 | (unsigned)type)}, 1);
+	put_byte(b, (unsigned)NSX_MIN(n, 15u) << 4 | (unsigned)type);
 	if (n >= 15)
-		put_varint(b, n);
+		put_thrift_varint(b, n);
 }
 
 static void end_struct(struct nsx_buf *b)
@@ -96,7 +103,7 @@ static void put_levels(struct nsx_buf *b, const struct nsx_file_column *c, size_
 	uint32_t size;
 
 	put_32(b, 0);
-	put_varint(b, (nrows + 7) / 8 << 1 | 1);
+	put_thrift_varint(b, (nrows + 7) / 8 << 1 | 1);
 	nsx_buf_add(b, c->valid.p, c->valid.n);
 	size = (uint32_t)(b->n - at - sizeof(size));
 	memcpy(b->p + at, &size, sizeof(size));
@@ -164,8 +171,8 @@ static void put_chunk(struct parquet *p, const struct nsx_file_column *c, int64_
 	put_field(b, &last, 3, T_STRUCT);
 	put_number(b, &inner, 1, T_I32, physical_type(c));
 	put_list(b, &inner, 2, T_I32, 2);
-	put_varint(b, PLAIN << 1);
-	put_varint(b, RLE << 1);
+	put_thrift_varint(b, PLAIN << 1);
+	put_thrift_varint(b, RLE << 1);
 	put_list(b, &inner, 3, T_BINARY, 1);
 	put_text(b, nsx_col_in_file(c->col));
 	put_number(b, &inner, 4, T_I32, ZSTD);

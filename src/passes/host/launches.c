@@ -45,8 +45,10 @@ struct work {
 
 static struct launcher *find_launcher(struct work *w, size_t call)
 {
-	return nsx_group_few(&w->groups, &w->v, nsx_call_thread(w->t, call),
-			     nsx_call_name(&w->t->calls, call));
+	struct launcher *x = nsx_group_few(&w->groups, &w->v, nsx_call_thread(w->t, call),
+					   nsx_call_name(&w->t->calls, call));
+
+	return x;
 }
 
 /* Collects the spans in which each thread was held. */
