@@ -52,7 +52,7 @@ static void put_field(struct nsx_buf *b, int *last, int number, int type)
 static void put_number(struct nsx_buf *b, int *last, int number, int type, int64_t x)
 {
 	put_field(b, last, number, type);
-	put_thrift_varint(b, (uint64_t)x << 1 ^ (uint64_t)(x >> 63));
+	put_thrift_varint(b, x < 0 ? ~((uint64_t)x << 1) : (uint64_t)x << 1);
 }
 
 static void put_text(struct nsx_buf *b, const char *text)

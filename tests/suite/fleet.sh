@@ -102,6 +102,8 @@ planted halo_stalls transient ranks=16 hosts=2 tp=4 ends=10 skew=60 mpi=3 seed=8
 # The stages are on different hosts, whose clocks only the collective of all ranks compares.
 planted pp_halo none ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=2 seed=73007
 planted pp_halo_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 mpi=3 seed=73011
+# Groups are within hosts, whose clocks differ: only groups across hosts align the steps of all.
+planted late_in_host data_late ranks=32 hosts=4 tp=8 ends=25 colls=16 steps=24 skew=5 mpi=2 seed=551
 # Ranks of one stage exchange borders, those of the next stage wait for what they send.
 planted pp_halo_late data_late ranks=32 hosts=4 tp=2 ends=10 colls=10 steps=24 skew=0 pp=4 mpi=3 seed=91059
 # Stages of a pipeline without payloads: the ends of transfers show who sends to whom. Also a mixture
