@@ -101,7 +101,7 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 	}
 	if (access(input, R_OK))
 		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input, strerror(errno));
-	if (!o->nsys && nsx_sniff_other(input, err)) /* the user's nsys may know it */
+	if (nsx_sniff_other(input, err))
 		return err->rc;
 	if (make_dir(o->keep ? o->keep : o->beside, ret, err))
 		return err->rc;

