@@ -22,12 +22,11 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 	const char *out = "", *cut = "", *far = "";
 
 	if (m->nfar)
-		far = nsx_arena_printf(a, "%s begin%s or end%s %s from all GPU work, which is "
-				       "impossible: left out (the first: %s at %.6fs)",
+		far = nsx_arena_printf(a, "%s begin%s or end%s a day or more from all GPU work or "
+				       "long after the session, which is impossible: left out (the "
+				       "first: %s at %.6fs)",
 				       nsx_text_n(a, m->nfar, "CUDA call", NULL),
 				       m->nfar == 1 ? "s" : "", m->nfar == 1 ? "s" : "",
-				       m->session_ns ?
-				       "farther than the session is long" : "a day or more",
 				       m->far_name ? nsx_text_api(a, nsx_text(t, m->far_name)) :
 						     "one without a name",
 				       (double)m->far_ns / 1e9);

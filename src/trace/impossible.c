@@ -3,8 +3,8 @@
  * A record is dropped if it begins before its own call, or after work that was queued later on its
  * stream. Work of one stream runs in order, so a record that outlasts its successor is cut where
  * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
- * column) and they stay. A call is dropped if it lies farther from all GPU work than the session is
- * long, or a day where its length is not in the file.
+ * column) and they stay. A call is dropped if a day lies between it and all GPU work, or if it lies far behind
+ * the end of the session.
  */
 #include "trace/load.h"
 
@@ -249,15 +249,18 @@ static void note_session(struct nsx_loader *l, const struct nsx_val *v)
 {
 	int64_t *most_ns = &l->t->impossible.session_ns;
 
-	*most_ns = NSX_MAX(*most_ns, NSX_MIN(nsx_i64_or(v, 0), DAY_NS));
+	*most_ns = NSX_MAX(*most_ns, nsx_i64_or(v, 0));
 }
 
-/* Whether a time is farther from all GPU work than the session is long. */
+/* Whether a time is a day or more from all GPU work, or behind it and at more than twice the end of
+ * the session, which begins at 0.
+ */
 static bool is_time_far(const struct nsx_loader *l, const struct nsx_window *gpu, int64_t at_ns)
 {
-	int64_t session_ns = l->t->impossible.session_ns, most_ns = session_ns ?: DAY_NS;
+	int64_t session_ns = l->t->impossible.session_ns;
 
-	return at_ns < gpu->start_ns - most_ns || at_ns > gpu->end_ns + most_ns;
+	return at_ns < gpu->start_ns - DAY_NS || at_ns > gpu->end_ns + DAY_NS ||
+	       (session_ns && at_ns / 2 > session_ns && at_ns > gpu->end_ns);
 }
 
 /* Whether GPU work ends long after everything else, or lies far from it. If so, all rows must be

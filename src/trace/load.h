@@ -513,8 +513,8 @@ static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr
  * and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
-/* Drops calls that cannot be of the session: they lie farther from all GPU work than it is long.
- * Nothing refers to calls yet.
+/* Drops calls that cannot be of the session: they lie a day from all GPU work, or far behind the
+ * session's end. Nothing refers to calls yet.
  */
 int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err);
 enum { NSX_PRESUMED_WRONG = 1 };

@@ -390,7 +390,7 @@ struct nsx_impossible { /* records with impossible times (impossible.c) */
 	 */
 	size_t nearly, nlate;
 	size_t nfar; /* number of calls dropped, too far from all GPU work   */
-	int64_t session_ns; /* length of the session; 0: not in the file     */
+	int64_t session_ns; /* end of the session, which begins at 0; 0: unknown */
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
