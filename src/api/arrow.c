@@ -1,37 +1,13 @@
 /* arrow.c - tables as streams of Apache Arrow, for programs that read them without a copy.
  *
- * Structs and formats are those of https://arrow.apache.org/docs/format/CDataInterface.html and
- * CStreamInterface.html. Whoever takes an array frees it by its release, and may keep a child
- * longer than its parent; so each owns its own memory.
+ * Whoever takes an array frees it by its release, and may keep a child longer than its parent; so
+ * each owns its own memory.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <nsx/report.h>
+#include "api/arrow.h"
 #include "emit/columns.h"
-
-struct ArrowSchema {
-	const char *format, *name, *metadata;
-	int64_t flags, n_children;
-	struct ArrowSchema **children, *dictionary;
-	void (*release)(struct ArrowSchema *);
-	void *private_data;
-};
-
-struct ArrowArray {
-	int64_t length, null_count, offset, n_buffers, n_children;
-	const void **buffers;
-	struct ArrowArray **children, *dictionary;
-	void (*release)(struct ArrowArray *);
-	void *private_data;
-};
-
-struct ArrowArrayStream {
-	int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
-	int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
-	const char *(*get_last_error)(struct ArrowArrayStream *);
-	void (*release)(struct ArrowArrayStream *);
-	void *private_data;
-};
 
 enum { NULLABLE = 2 }; /* a flag of a schema */
 

@@ -209,3 +209,18 @@ void nsx_groups_done(struct nsx_groups *g)
 	free(g->slots);
 	*g = (struct nsx_groups){0};
 }
+
+uint32_t nsx_set_of(uint32_t *in, uint32_t i)
+{
+	while (in[i] != i)
+		i = in[i] = in[in[i]];
+	return i;
+}
+
+bool nsx_join_sets(uint32_t *in, uint32_t a, uint32_t b)
+{
+	a = nsx_set_of(in, a);
+	b = nsx_set_of(in, b);
+	in[NSX_MAX(a, b)] = NSX_MIN(a, b);
+	return a != b;
+}

@@ -131,3 +131,9 @@ uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 /* Frees the search structure; no key can be looked up afterwards. */
 void nsx_groups_close(struct nsx_groups *g);
 void nsx_groups_done(struct nsx_groups *g);
+
+/* Sets of indices that are joined: in[i] is another member of i's set, or i. Begins with in[i] = i.
+ * nsx_set_of gives the member that stands for the set; nsx_join_sets whether they were two.
+ */
+uint32_t nsx_set_of(uint32_t *in, uint32_t i);
+bool nsx_join_sets(uint32_t *in, uint32_t a, uint32_t b);

@@ -75,7 +75,6 @@ struct nsx_measured {
 	struct nsx_ledger ledger; /* of the judged window; total_ns 0: unknown */
 	struct nsx_ledger *phases; /* by phase; total_ns 0: judged or too short; NULL: no phases */
 	struct nsx_capture_check *capture; /* list of checks; NULL: all unremarkable */
-	int64_t session_ns; /* length of the recording; 0: unknown           */
 	struct { /* kernels of the window */
 		bool is_storm;
 		double per_s, median_ns;

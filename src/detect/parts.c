@@ -109,12 +109,9 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measu
 
 		nsx_widen(&all, at_ns, at_ns);
 	}
-	/* Events far beyond the end of the session cannot have been recorded. A profiler that
-	 * is slow to stop records a little longer.
-	 */
-	if (m->session_ns > all.start_ns && all.end_ns / 2 > m->session_ns)
+	if (t->session_end_ns > all.start_ns && nsx_is_beyond_session(t, all.end_ns))
 		all.end_ns = NSX_MIN(all.end_ns, t->has_gpu_work ?
-			NSX_MAX(m->session_ns, t->full.end_ns) : m->session_ns);
+			NSX_MAX(t->session_end_ns, t->full.end_ns) : t->session_end_ns);
 	return all;
 }
 
@@ -122,7 +119,7 @@ int64_t nsx_recorded_ns(const struct nsx_trace *t, const struct nsx_measured *m)
 {
 	struct nsx_window all = nsx_recorded(t, m);
 
-	return all.end_ns - all.start_ns ?: m->session_ns;
+	return all.end_ns - all.start_ns ?: t->session_end_ns;
 }
 
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device)

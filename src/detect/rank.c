@@ -344,25 +344,13 @@ static bool is_call(const struct item *x)
 	return ids >> x->f->id & 1;
 }
 
-/* Whether a named call leads launches or waits although it does not win much of what they win: it
- * is hidden only where the host runs ahead. Beside a wait it must cost something and have advice of
- * its own: a wait that empties a memory pool makes allocations slow.
- */
-static bool call_leads(const struct pricing *p, const struct item *x, const struct item *best,
-		       const struct nsx_finding *lead)
-{
-	return is_call(x) && adds_nothing(x, x->after_ns, best->adds_ns) &&
-	       (lead->id == NSX_ID_launch_bound || (lead->id == NSX_ID_idle_after_sync &&
-		x->adds_ns >= MEDIUM_SHARE * p->length_ns &&
-		strcmp(x->f->recommendation[0], lead->recommendation[0])));
-}
-
 /* Chooses the leading finding: the cause furthest upstream, by the order of finding.def, among
- * `best` and the findings that win much of the time that `best` certainly wins, or a call.
+ * `best` and the findings that win much of the time that `best` certainly wins. A named call beside
+ * launches need not win much: a CUDA graph hides it only where the host runs ahead.
  */
 static struct item *choose_leader(struct pricing *p, struct item *best)
 {
-	struct item *lead = best, *call = NULL;
+	struct item *lead = best;
 	double sure_ns = NSX_MIN(best->adds_ns, best->f->low_ns);
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -372,9 +360,10 @@ static struct item *choose_leader(struct pricing *p, struct item *best)
 		    x->adds_ns - x->after_ns >= LEADS * sure_ns)
 			lead = x;
 	}
-	for (size_t i = 0; i < p->n && !call; i++)
-		call = call_leads(p, &p->v[i], best, lead->f) ? &p->v[i] : NULL;
-	return call ?: lead;
+	for (size_t i = 0; lead->f->id == NSX_ID_launch_bound && i < p->n; i++)
+		if (is_call(&p->v[i]) && adds_nothing(&p->v[i], p->v[i].after_ns, best->adds_ns))
+			lead = &p->v[i];
+	return lead;
 }
 
 NSX_POINTER_ORDER(cmp_headroom, struct item, DOWN(f->headroom_ns), UP(order));
@@ -393,18 +382,16 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Whether a finding that adds nothing to what is possible adds to what is certain, and wins more
- * than that or is notable. Calls that wait win the lead's own time. The best itself does so only if
- * it wins more than the lead may.
+/* Whether a finding stays beside the lead, although it adds nothing to what they may win: it adds
+ * to what is certain. The best itself stays only if it wins more than the lead may.
  */
 static bool stands_alone(const struct pricing *p, const struct item *lead,
 			 const struct item *beside, const struct item *x)
 {
-	double ns = x->f->headroom_ns;
+	double lead_ns = x == beside ? (1 + SAME) * lead->f->headroom_ns : certain_ns(lead->f);
 
-	return p->is_open && !adds_nothing(x, x->f->sure_ns, beside->adds_ns) &&
-	       (x == beside ? ns > (1 + SAME) * lead->f->headroom_ns :
-		ns > certain_ns(lead->f) || (!is_call(x) && ns >= MEDIUM_SHARE * p->length_ns));
+	return p->is_open && x->f->headroom_ns > lead_ns &&
+	       !adds_nothing(x, x->f->sure_ns, beside->adds_ns);
 }
 
 /* Moves to v the findings that add next to nothing beside the lead or the best: alternatives that

@@ -65,7 +65,7 @@ static bool *choose_rows(const struct nsx_table *t, const struct nsx_bound *b, s
 	return kept;
 }
 
-/* Sums up the rows that are not written, under the first text column. */
+/* Names the row that stands for n others, in its first text column. */
 static void name_rest(const struct nsx_layout *l, struct nsx_cell *rest, char *text, size_t size,
 		      size_t n)
 {

@@ -62,6 +62,7 @@ struct nsx_family {
 	uint32_t at, n; /* its slice of fleet.comm */
 	uint32_t nranks;
 	uint32_t most;	/* members of its largest communicator */
+	uint32_t nclocks; /* groups of hosts that its communicators connect */
 	size_t length; /* number of collectives, from k = 0 */
 };
 

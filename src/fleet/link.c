@@ -45,6 +45,7 @@ struct links { /* communicators that are compared: transfers above the usual, an
 	uint32_t *comm, ncomms; /* indices */
 	bool *is_within;	/* whether all ranks are of one host */
 	bool are_aligned; /* of one family: the k-th collectives are alike */
+	bool are_pairs_unknown; /* see nsx_has_unknown_pairs */
 	size_t length;	  /* most collectives of one of them */
 	double *excess, *n;
 	bool *is_usual;
@@ -227,7 +228,7 @@ static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, c
 	uint32_t stage = f->stage[c->m->rank];
 
 	/* collectives launched before the capture have no bytes */
-	if ((!f->has_stages && !nsx_has_unknown_pairs(f)) || nsx_is_of_pairs(c->m->c) ||
+	if ((!f->has_stages && !x->are_pairs_unknown) || nsx_is_of_pairs(c->m->c) ||
 	    nsx_op_at(c, c->first + (c->end - c->first) / 2)->bytes >= 0)
 		return false;
 	return !f->has_stages || !NSX_ANY(i, x->ncomms,
@@ -333,7 +334,8 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 	const struct nsx_fleet *f = j->f;
 	size_t n = (size_t)f->ncomms + 1, nslow = 0;
 	struct slow *slow = nsx_arena_get(j->a, n * sizeof(*slow));
-	struct links x = {.comm = nsx_arena_get(j->a, n * sizeof(*x.comm)),
+	struct links x = {.are_pairs_unknown = nsx_has_unknown_pairs(f),
+			  .comm = nsx_arena_get(j->a, n * sizeof(*x.comm)),
 			  .is_within = nsx_arena_get(j->a, n * sizeof(*x.is_within)),
 			  .excess = nsx_arena_get(j->a, n * sizeof(*x.excess)),
 			  .n = nsx_arena_get(j->a, n * sizeof(*x.n)),

@@ -10,6 +10,7 @@
  * iteration to the start of the next, and exposed communication is that of the iteration.
  */
 #include <math.h>
+#include "base/group.h"
 #include "base/span.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
@@ -62,33 +63,22 @@ static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_fami
 		       fam->most : NSX_MIN(fam->most, 2);
 }
 
-static uint32_t root_of(const uint32_t *in, uint32_t host)
-{
-	while (in[host] != host)
-		host = in[host];
-	return host;
-}
-
 /* The number of groups of hosts that a family's communicators connect. Ranks of a host have one
  * clock, so the k-th collectives of a group are of one instant; those of several are aligned only
- * as well as clocks are known. Sends and receives connect nothing.
+ * as well as clocks are known. Sends and receives connect nothing. in: room for all hosts.
  */
-static uint32_t count_clocks(const struct nsx_fleet *f, const struct nsx_family *x)
+static uint32_t count_clocks(const struct nsx_fleet *f, const struct nsx_family *x, uint32_t *in)
 {
-	uint32_t *in = nsx_arena_get(f->arena, f->nhosts * sizeof(*in)), n = f->nhosts;
+	uint32_t n = f->nhosts;
 
 	for (uint32_t h = 0; h < f->nhosts; h++)
 		in[h] = h;
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct nsx_fcomm *c = &f->comm[x->at + i];
 
-		for (uint32_t m = 1; m < c->n && !nsx_is_of_pairs(c->m->c); m++) {
-			uint32_t a = root_of(in, f->rank[c->m[0].rank].host);
-			uint32_t b = root_of(in, f->rank[c->m[m].rank].host);
-
-			n -= a != b;
-			in[b] = a;
-		}
+		for (uint32_t m = 1; m < c->n && !nsx_is_of_pairs(c->m->c); m++)
+			n -= nsx_join_sets(in, f->rank[c->m->rank].host,
+					   f->rank[c->m[m].rank].host);
 	}
 	return n;
 }
@@ -101,7 +91,7 @@ static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 {
 	int by_size = !best ? 1 :
 		      (x->nranks == best->nranks ?
-			       NSX_CMP(count_clocks(f, best), count_clocks(f, x)) : 0) ?:
+			       NSX_CMP(best->nclocks, x->nclocks) : 0) ?:
 		      NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
 			      NSX_CMP(x->nranks, best->nranks);
 
@@ -109,14 +99,16 @@ static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 }
 
 /* Prefers a family with common ends unless one without them has more ranks. */
-static void choose_main(struct nsx_fleet *f)
+static void choose_main(struct nsx_fleet *f, struct nsx_arena *a)
 {
 	const struct nsx_family *best[2] = {NULL}; /* without common ends, with them */
+	uint32_t *in = nsx_arena_get(a, f->nhosts * sizeof(*in));
 
 	for (size_t i = 0; i < f->nfamilies; i++) {
-		const struct nsx_family *x = &f->family[i];
+		struct nsx_family *x = &f->family[i];
 		bool has_ends = !is_of_unknown_pairs(f, x);
 
+		x->nclocks = count_clocks(f, x, in);
 		if ((has_ends ? x->most : x->nranks) > 1 && is_preferred(f, x, best[has_ends]))
 			best[has_ends] = x;
 	}
@@ -620,7 +612,7 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	x.v = nsx_arena_get(x.a, f->nranks * sizeof(*x.v));
 	find_stages(f);
 	if (!f->nengines)
-		choose_main(f);
+		choose_main(f, x.a);
 	if (f->main != NSX_NONE) {
 		const struct nsx_family *fam = &f->family[f->main];
 

@@ -2,7 +2,8 @@
  *
  * Passes fill tables; emitters print them. A column's key is its name in JSON, CSV and
  * Markdown; the key's suffix is the unit (_ns, _us, _ms, _s, _pct, pct_..., _bytes). A cell
- * is null or has its column's type.
+ * is null or has its column's type; but a process or a GPU that its number alone does not name
+ * has a text, such as "0 (host 2)", in a column of numbers.
  */
 #pragma once
 

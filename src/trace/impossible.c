@@ -247,20 +247,14 @@ static void apply_changes(struct finder *x)
 
 static void note_session(struct nsx_loader *l, const struct nsx_val *v)
 {
-	int64_t *most_ns = &l->t->impossible.session_ns;
-
-	*most_ns = NSX_MAX(*most_ns, nsx_i64_or(v, 0));
+	l->t->session_end_ns = NSX_MAX(l->t->session_end_ns, nsx_i64_or(v, 0));
 }
 
-/* Whether a time is a day or more from all GPU work, or behind it and at more than twice the end of
- * the session, which begins at 0.
- */
+/* Whether a time is a day or more from all GPU work, or behind it and far beyond the session. */
 static bool is_time_far(const struct nsx_loader *l, const struct nsx_window *gpu, int64_t at_ns)
 {
-	int64_t session_ns = l->t->impossible.session_ns;
-
 	return at_ns < gpu->start_ns - DAY_NS || at_ns > gpu->end_ns + DAY_NS ||
-	       (session_ns && at_ns / 2 > session_ns && at_ns > gpu->end_ns);
+	       (nsx_is_beyond_session(l->t, at_ns) && at_ns > gpu->end_ns);
 }
 
 /* Whether GPU work ends long after everything else, or lies far from it. If so, all rows must be

@@ -390,7 +390,6 @@ struct nsx_impossible { /* records with impossible times (impossible.c) */
 	 */
 	size_t nearly, nlate;
 	size_t nfar; /* number of calls dropped, too far from all GPU work   */
-	int64_t session_ns; /* end of the session, which begins at 0; 0: unknown */
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
@@ -485,6 +484,7 @@ struct nsx_trace {
 	 * before 0, because the GPU is recorded only inside the session.
 	 */
 	int64_t session_start_ns;
+	int64_t session_end_ns; /* by the file, counted from 0; 0: unknown   */
 	struct nsx_window user; /* the window as requested; start == end: none */
 	struct nsx_window window; /* the window in use: user or, without one, full */
 	struct nsx_window read; /* rows that overlap it were read; INT64_MIN to INT64_MAX if
@@ -565,6 +565,14 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
 static inline bool nsx_has_window(const struct nsx_trace *t)
 {
 	return t->user.start_ns != t->user.end_ns;
+}
+
+/* Whether an instant lies so far beyond the session's end that nothing can have been recorded then. A
+ * profiler that is slow to stop records a little longer.
+ */
+static inline bool nsx_is_beyond_session(const struct nsx_trace *t, int64_t at_ns)
+{
+	return t->session_end_ns > 0 && at_ns / 2 > t->session_end_ns;
 }
 /* The window in which calls and ranges are counted: the user's window or, without one, everything
  * recorded, including calls before and after all GPU work.

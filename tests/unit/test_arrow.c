@@ -1,30 +1,8 @@
 /* test_arrow.c - a table read back through Arrow's C interface, as a consumer reads it. */
 #include "../testlib.h"
 #include <nsx/report.h>
+#include "api/arrow.h"
 #include "report/table.h"
-
-/* As https://arrow.apache.org/docs/format/CDataInterface.html declares them. */
-struct ArrowSchema {
-	const char *format, *name, *metadata;
-	int64_t flags, n_children;
-	struct ArrowSchema **children, *dictionary;
-	void (*release)(struct ArrowSchema *);
-	void *private_data;
-};
-struct ArrowArray {
-	int64_t length, null_count, offset, n_buffers, n_children;
-	const void **buffers;
-	struct ArrowArray **children, *dictionary;
-	void (*release)(struct ArrowArray *);
-	void *private_data;
-};
-struct ArrowArrayStream {
-	int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
-	int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
-	const char *(*get_last_error)(struct ArrowArrayStream *);
-	void (*release)(struct ArrowArrayStream *);
-	void *private_data;
-};
 
 #define COLUMNS(X)                                                            \
 	X(COUNT, "count", I64, "a number")                                    \

@@ -32,23 +32,12 @@ struct sets {
 	uint32_t none;	  /* stands for unknown processes */
 };
 
-static uint32_t set_root_of(const struct sets *s, uint32_t process)
-{
-	while (s->joined[process] != process)
-		process = s->joined[process] = s->joined[s->joined[process]];
-	return process;
-}
-
 /* Joins a process to the set of *first. If *first is NSX_NONE, it becomes the process. */
 static void join_process(const struct sets *s, uint32_t *first, uint32_t process)
 {
-	uint32_t a, b;
-
 	if (*first == NSX_NONE)
 		*first = process;
-	a = set_root_of(s, *first);
-	b = set_root_of(s, process);
-	s->joined[NSX_MAX(a, b)] = NSX_MIN(a, b);
+	nsx_join_sets(s->joined, *first, process);
 }
 
 static uint32_t process_of_row(const struct sets *s, uint32_t row)
@@ -145,7 +134,7 @@ static void number_sets(const struct sets *s, uint32_t *number)
 
 	m->nsets = 1;
 	for (uint32_t k = 0; k < m->nmeasured; k++) {
-		uint32_t p = set_root_of(s, sets_process_of(s, m->measured[k]));
+		uint32_t p = nsx_set_of(s->joined, sets_process_of(s, m->measured[k]));
 
 		if (!number[p] && n == NSX_MAX_SETS) {
 			memset(m->measured_set, 0, m->nmeasured);
@@ -162,8 +151,8 @@ static void number_sets(const struct sets *s, uint32_t *number)
 	m->nsets = NSX_MAX(n, 1);
 	m->main_set = NSX_MAX(m->main_set, 1); /* the limiting GPU may have no work in the part */
 	for (uint32_t p = 0; p < s->none; p++)
-		if (number[set_root_of(s, p)])
-			m->set_of[p] = (uint8_t)number[set_root_of(s, p)];
+		if (number[nsx_set_of(s->joined, p)])
+			m->set_of[p] = (uint8_t)number[nsx_set_of(s->joined, p)];
 }
 
 /* Lists the delay of process b at each iteration of process a. False: iterations of the two do not

@@ -146,16 +146,6 @@ static int read_message_row(void *ctx, int64_t rid NSX_UNUSED,
 	return 0;
 }
 
-static int capture_facts_on_session(void *ctx, int64_t rid NSX_UNUSED,
-				    const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
-{
-	struct nsx_capture_facts *f = ctx;
-
-	if (v->type == NSX_V_I64 && v->u.i > 0)
-		f->session_ns = v->u.i;
-	return 0;
-}
-
 int nsx_read_capture_facts(const struct nsx_trace *t,
 			   struct nsx_capture_facts *ret, struct nsx_err *err)
 {
@@ -166,6 +156,5 @@ int nsx_read_capture_facts(const struct nsx_trace *t,
 	return nsx_view_each(s, capture_meta, read_setting_row, ret, err, name, value) ?:
 	       nsx_view_each(s, export_meta, read_setting_row, ret, err, name, value) ?:
 	       nsx_view_each(s, diagnostic, read_message_row, &r, err, severity, text,
-			     global_pid) ?:
-	       nsx_view_each(s, analysis, capture_facts_on_session, ret, err, duration_ns);
+			     global_pid);
 }

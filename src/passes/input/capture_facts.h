@@ -36,7 +36,6 @@ struct nsx_capture_facts {
 	/* Options of the export. */
 	bool part_of_time, part_of_tables, shifted, without_json,
 		without_blobs;
-	int64_t session_ns; /* 0: unknown */
 };
 
 int nsx_read_capture_facts(const struct nsx_trace *t,

@@ -242,7 +242,6 @@ static void check_session(struct nsx_quality *q)
 	const struct nsx_window *w = &q->t->full;
 	const struct nsx_window read = nsx_read_window(q->t);
 	double ms = (double)(w->end_ns - w->start_ns) / 1e6;
-	int64_t session_ns = q->facts.session_ns;
 	const struct nsx_profiler *p = q->run->facts->profiler;
 	double pct = p ? p->most_lost_pct : NAN;
 
@@ -256,10 +255,11 @@ static void check_session(struct nsx_quality *q)
 			  "start", nsx_say_ms(q->out, ms));
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long", nsx_say_ms(q->out, ms));
-	if (session_ns > 0 && q->t->last_ns / 2 > session_ns)
+	if (nsx_is_beyond_session(q->t, q->t->last_ns))
 		nsx_check(q, "session", WARN, "times", 0, "a record ends %s after the end of the "
 			  "session, which is impossible; what lies beyond is not counted as "
-			  "recorded", nsx_say_time(q->out, q->t->last_ns - session_ns));
+			  "recorded",
+			  nsx_say_time(q->out, q->t->last_ns - q->t->session_end_ns));
 	if (q->t->schema->reach->is_on)
 		nsx_check(q, "session", WARN, "rows", 0,
 			  "from tables sorted by time, only rows that begin in %s are read "

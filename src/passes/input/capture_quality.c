@@ -195,7 +195,6 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))
 		return err->rc;
-	run->measured->session_ns = q.facts.session_ns;
 	q.table = nsx_add_table(out, &layouts[0]);
 	nsx_check_gpu(&q);
 	nsx_check_file(&q);

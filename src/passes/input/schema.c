@@ -1,7 +1,6 @@
 /* schema.c - the tables and columns in the file, and the questions they can answer: the
  * top-level object `schema` of the report.
  */
-#include "passes/input/capture_facts.h"
 #include "passes/input/describe.h"
 #include "passes/pass.h"
 
@@ -147,9 +146,9 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 /* Finds the unit of time. Exports have nanoseconds but do not say so: times must match the recorded
  * session length or, without that, GPU work must span at least a millisecond.
  */
-static void check_time_unit(const struct nsx_trace *t, int64_t session_ns, struct nsx_section *out)
+static void check_time_unit(const struct nsx_trace *t, struct nsx_section *out)
 {
-	int64_t window_ns = t->full.end_ns - t->full.start_ns;
+	int64_t window_ns = t->full.end_ns - t->full.start_ns, session_ns = t->session_end_ns;
 	const char *guess = "unknown", *basis = "no_events";
 
 	if (window_ns && session_ns > 0 && t->full.start_ns >= 0 &&
@@ -170,15 +169,13 @@ static void check_time_unit(const struct nsx_trace *t, int64_t session_ns, struc
 			      "this unit");
 }
 
-static int schema_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
+static int schema_run(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_capture_facts facts = {0};
 
-	if (nsx_read_capture_facts(t, &facts, err))
-		return err->rc;
 	nsx_describe_schema(t->schema, out);
-	check_time_unit(t, facts.session_ns, out);
+	check_time_unit(t, out);
 	return 0;
 }
 
