@@ -358,8 +358,14 @@ static int propose_lost(struct nsx_detect *d, const struct lost *x, bool is_know
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
 			.at = {{"tid", nsx_int(x->t->thread[x->thread].tid)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = is_known ? NSX_NO_PREEMPTION : NSX_NO_ABSENCE})};
+			.verb = is_known ? NSX_NO_PREEMPTION : NSX_NO_ABSENCE}),
+		.spans.v = nsx_arena_get(l->arena, x->count * sizeof(*f.spans.v))};
 
+	for (size_t i = 0; i < x->n; i++)
+		if (x->v[i].thread == x->thread)
+			nsx_spans_push(&f.spans, x->v[i].span.start_ns, x->v[i].span.end_ns);
+	if (nsx_spans_pack(l->arena, &f.spans, err))
+		return err->rc;
 	if (!is_known && tell_lost_place(d, x, &f, err))
 		return err->rc;
 	nsx_found(l, &f);

@@ -167,27 +167,28 @@ static bool phases_is_same(const struct nsx_ledger *a, const struct nsx_ledger *
 /* Phases that are judged together: pauses whose first row is the same. */
 struct alike {
 	const struct nsx_run_phase *first;
-	size_t n;
-	int64_t phase_ns;
+	struct nsx_spans spans; /* of the phases */
 	double lost_ns;
 };
 
-/* Adds up the pauses like phase i, or takes any other phase alone. n is 0 if an earlier phase has
- * added up phase i.
+/* Adds up the pauses like phase i, or takes any other phase alone. There are no spans if an earlier
+ * phase has added up phase i.
  */
 static struct alike find_alike(const struct nsx_detect *d, size_t i)
 {
 	const struct nsx_run_phase *x = d->facts->run_phases;
+	size_t nphases = d->facts->nrun_phases;
 	const struct nsx_ledger *l = d->measured->phases;
 	struct alike ret = {.first = &x[i]};
 
-	for (size_t k = 0; k < d->facts->nrun_phases; k++) {
+	ret.spans.v = nsx_arena_get(d->found->arena, nphases * sizeof(*ret.spans.v));
+	for (size_t k = 0; k < nphases; k++) {
 		if (k != i && !(is_pause(&x[i]) && is_pause(&x[k]) && phases_is_same(&l[i], &l[k])))
 			continue;
 		if (k < i)
-			return (struct alike){.n = 0};
-		ret.n++;
-		ret.phase_ns += x[k].window.end_ns - x[k].window.start_ns;
+			return (struct alike){.spans = {.n = 0}};
+		ret.spans.v[ret.spans.n++] = (struct nsx_span){x[k].window.start_ns,
+							       x[k].window.end_ns};
 		ret.lost_ns += (double)l[k].v[0].ns / l[k].ngpus;
 	}
 	return ret;
@@ -198,6 +199,8 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 {
 	const struct nsx_run_phase *x = all->first;
 	double lost_ns = all->lost_ns, share = lost_ns / whole_ns;
+	int64_t phases_ns = nsx_spans_total(&all->spans);
+	size_t nphases = all->spans.n;
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
 	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
@@ -212,7 +215,7 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 		return;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
-		.alarm = NSX_ALARM_SET, .also = names[j.verdict],
+		.alarm = NSX_ALARM_SET, .also = names[j.verdict], .spans = all->spans,
 		.most_ns = l->v[0].cls == NSX_L_COPY ? 0 : lost_ns, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
 		.severity = l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
@@ -221,9 +224,9 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 						   NSX_SEV_LOW,
 		.title = is_pause(x) ?
 				 nsx_tell(found, say_no_gpu_works_phase_which,
-					 nsx_tell_ns(found, all->phase_ns),
-					 all->n == 1 ? nsx_tell(found, say_phase_which, name) :
-						       nsx_tell(found, say_phases_which, all->n),
+					 nsx_tell_ns(found, phases_ns),
+					 nphases == 1 ? nsx_tell(found, say_phase_which, name) :
+							nsx_tell(found, say_phases_which, nphases),
 					 nsx_account_words(d->facts, &l->v[0], found->arena)) :
 				 nsx_tell(found, say_phase_which_not_judged, name,
 					 nsx_verdict_words[j.verdict],
@@ -233,7 +236,7 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 				 is_pause(x) ? "" :
 					       nsx_tell(found, say_go_there,
 						       nsx_text_ns(found->arena, lost_ns),
-						       nsx_tell_ns(found, all->phase_ns)),
+						       nsx_tell_ns(found, phases_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
 							    say_time_between_first_last)},
@@ -269,7 +272,10 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 	bool pins = nsx_api_pins(api);
 	const char *look = nsx_tell(
 		found, say_look_at_what_host_does, nsx_text_window(found->arena, &w));
-	struct nsx_finding f = {.id = NSX_ID_other_phase,
+	struct nsx_span *span = nsx_arena_get(found->arena, sizeof(*span));
+
+	*span = (struct nsx_span){w.start_ns, w.end_ns};
+	struct nsx_finding f = {.id = NSX_ID_other_phase, .spans = {.v = span, .n = 1},
 		.subject = where, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
 		.alarm = NSX_ALARM_NONE, .most_ns = ns,
 		.title = nsx_tell(found, say_no_gpu_works_recording, nsx_text_ns(found->arena, ns),
@@ -307,7 +313,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
 		all = find_alike(d, i);
-		if (all.n && all.lost_ns >= least_ns)
+		if (all.spans.n && all.lost_ns >= least_ns)
 			phases_propose(d, &all, l, whole_ns);
 	}
 	recorded_ns = find_ends(d->trace, f, d->measured, end);

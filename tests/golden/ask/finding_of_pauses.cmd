@@ -1,0 +1,1 @@
+ask @pauses_recur finding 1 --limit 3

@@ -1,0 +1,1 @@
+ask @preempted finding 1 --limit 3
