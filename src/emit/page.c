@@ -346,6 +346,7 @@ static void add_finding_lines(struct page *p, const struct nsx_first_page *x, un
 	}
 }
 
+/* Adds texts as a paragraph. A text that begins bold, as each kind of steps does, begins a line. */
 static void page_add_list(struct page *p, const char *what,
 			  const char *const *texts, const char *separator)
 {
@@ -359,9 +360,11 @@ static void page_add_list(struct page *p, const char *what,
 		size_t n = plain_chars(texts[i]) + strlen("; ");
 
 		page_put(p, i ? separator : "");
-		if (i && page_is_plain(p) && chars + n > PLAIN_CHARS) {
+		if (i && (!strncmp(texts[i], "**", 2) ||
+			  (page_is_plain(p) && chars + n > PLAIN_CHARS))) {
 			p->line.p[--p->line.n] = '\0'; /* removes the separator's space */
 			end_page_line(p, true);
+			begin_paragraph(p, "told");
 			nsx_buf_printf(&p->line, "%*s", (int)strlen(what), "");
 			chars = strlen(what);
 		}
