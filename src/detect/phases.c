@@ -86,21 +86,44 @@ static struct nsx_gap find_longest_gap(const struct nsx_trace *t, const struct n
 	return most;
 }
 
-/* "GPU 1 has no work from 1.020s to 6.020s": the longest such time of a GPU in the phase, if it is
- * MUCH of the lost time; NULL: all GPUs work throughout.
+/* The process that has work on a device; NSX_NONE: several have. */
+static uint32_t only_process_of(const struct nsx_trace *t, uint32_t device)
+{
+	uint32_t ret = NSX_NONE;
+
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		if (t->stream[s].device != device || t->stream[s].process == ret)
+			continue;
+		if (ret != NSX_NONE)
+			return NSX_NONE;
+		ret = t->stream[s].process;
+	}
+	return ret;
+}
+
+/* Says of the longest time in which a GPU has no work in the phase what its process does then, if
+ * that is MUCH of the lost time: "GPU 1 has no work from 1.020s to 6.020s (read 5 s)".
  */
-static const char *say_silent(const struct nsx_detect *d, const struct nsx_window *w,
-			      double lost_ns)
+static int add_silent(const struct nsx_detect *d, const struct nsx_window *w, double lost_ns,
+		      struct nsx_finding *f, struct nsx_err *err)
 {
 	uint32_t silent = 0;
 	struct nsx_gap most = find_longest_gap(d->trace, d->facts, w, NSX_NONE, &silent);
+	struct nsx_window gap = {most.start_ns, most.end_ns};
+	struct nsx_doing doing = {.what = NSX_DOES_UNKNOWN};
+	uint32_t process = only_process_of(d->trace, silent);
 
-	return (double)(most.end_ns - most.start_ns) < MUCH * lost_ns ?
-		       NULL :
-		       nsx_tell(d->found, say_gpu_has_no_work_from,
-			       nsx_gpu_label(d->trace, silent),
-			       nsx_text_instant(d->found->arena, most.start_ns, 4),
-			       nsx_text_instant(d->found->arena, most.end_ns, 4));
+	if ((double)(gap.end_ns - gap.start_ns) < MUCH * lost_ns)
+		return 0;
+	if (process != NSX_NONE &&
+	    nsx_find_doing(d->trace, d->facts, process, &gap, &doing, err))
+		return err->rc;
+	nsx_insert_evidence(f, 0, nsx_tell(d->found, say_gpu_has_no_work_from,
+					   nsx_gpu_label(d->trace, silent),
+					   nsx_text_instant(d->found->arena, gap.start_ns, 4),
+					   nsx_text_instant(d->found->arena, gap.end_ns, 4),
+					   say_doing(d->trace, &doing, d->found->arena)));
+	return 0;
 }
 
 /* "; 200 ms of it in one piece: the host in read", if one pause takes much of a phase, and its cause
@@ -194,8 +217,8 @@ static struct alike find_alike(const struct nsx_detect *d, size_t i)
 	return ret;
 }
 
-static void phases_propose(struct nsx_detect *d, const struct alike *all,
-			   const struct nsx_ledger *l, double whole_ns)
+static int phases_propose(struct nsx_detect *d, const struct alike *all,
+			  const struct nsx_ledger *l, double whole_ns, struct nsx_err *err)
 {
 	const struct nsx_run_phase *x = all->first;
 	double lost_ns = all->lost_ns, share = lost_ns / whole_ns;
@@ -212,7 +235,7 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 
 	nsx_judge_ledger(l, &j);
 	if (j.verdict == NSX_V_COMPUTE)
-		return;
+		return 0;
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
 		.alarm = NSX_ALARM_SET, .also = names[j.verdict], .spans = all->spans,
@@ -244,11 +267,11 @@ static void phases_propose(struct nsx_detect *d, const struct alike *all,
 		.proof = {{.csv = "run_phases",
 			.column = "wall_ms",
 			.at = {{"name", nsx_string(x->name)}}}}};
-	const char *silent = l->v[0].cls == NSX_L_COMM ? say_silent(d, &x->window, lost_ns) : NULL;
 
-	if (silent)
-		nsx_insert_evidence(&f, 0, silent);
+	if (l->v[0].cls == NSX_L_COMM && add_silent(d, &x->window, lost_ns, &f, err))
+		return err->rc;
 	nsx_found(found, &f);
+	return 0;
 }
 
 /* Proposes the time before the first GPU work or after the last if it is most of the recording and
@@ -263,7 +286,7 @@ static int propose_end(struct nsx_detect *d, const char *where, struct nsx_windo
 
 	if (ns <= 0 || ns < MOST_SHARE * (double)recorded_ns)
 		return 0;
-	if (nsx_find_doing(d->trace, d->facts, &w, &doing, err))
+	if (nsx_find_doing(d->trace, d->facts, NSX_NONE, &w, &doing, err))
 		return err->rc;
 	if (!doing.what || (doing.is_one_call && where != ends[1]))
 		return 0;
@@ -313,8 +336,9 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
 		all = find_alike(d, i);
-		if (all.spans.n && all.lost_ns >= least_ns)
-			phases_propose(d, &all, l, whole_ns);
+		if (all.spans.n && all.lost_ns >= least_ns &&
+		    phases_propose(d, &all, l, whole_ns, err))
+			return err->rc;
 	}
 	recorded_ns = find_ends(d->trace, f, d->measured, end);
 	return propose_end(d, ends[0], end[0], recorded_ns, err) ?:
@@ -412,7 +436,7 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		const char *doing = v[k].ledger ? say_verdict(r, &v[k]) : NULL;
 		struct nsx_doing host;
 
-		if (!doing && nsx_find_doing(r->trace, f, &v[k].window, &host, err))
+		if (!doing && nsx_find_doing(r->trace, f, NSX_NONE, &v[k].window, &host, err))
 			return err->rc;
 		(*ret)[k] = nsx_arena_printf(r->arena, "%s %s%s%s",
 			v[k].ledger ? nsx_text_name(r->arena, v[k].name) : v[k].name,

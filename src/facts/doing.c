@@ -12,6 +12,7 @@
 
 struct spent { /* the time of a stretch that goes to calls */
 	const struct nsx_facts *facts;
+	uint32_t process;	/* whose threads; NSX_NONE: all              */
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
@@ -19,6 +20,11 @@ struct spent { /* the time of a stretch that goes to calls */
 		bool is_cuda;
 	} *sums, most; /* the name with most time                            */
 };
+
+static bool is_of_process(const struct nsx_trace *t, uint32_t thread, uint32_t process)
+{
+	return process == NSX_NONE || t->thread[thread].process == process;
+}
 
 static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
 			  struct nsx_span in, struct nsx_err *err)
@@ -76,6 +82,7 @@ static int doing_add_mpi(struct spent *s, const struct nsx_trace *t, struct nsx_
 		int64_t start_ns = nsx_unpack(&c->start, i);
 
 		if (c->library[i] == NSX_LIBRARY_MPI &&
+		    is_of_process(t, c->thread[i], s->process) &&
 		    doing_add_call(s, c->thread[i], c->name[i], false, (struct nsx_span){
 				NSX_MAX(start_ns, in.start_ns),
 				NSX_MIN(start_ns + (int64_t)nsx_unpack(&c->length, i), in.end_ns)},
@@ -92,19 +99,24 @@ static int doing_cmp_frames(const struct nsx_trace *t, uint32_t a, uint32_t b)
 }
 
 /* Finds the function in which most CPU samples of a stretch were taken. */
-static int find_sampled_function(const struct nsx_trace *t, const struct nsx_window *w,
-				 struct nsx_doing *ret, struct nsx_err *err)
+static int find_sampled_function(const struct nsx_trace *t, uint32_t process,
+				 const struct nsx_window *w, struct nsx_doing *ret,
+				 struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_groups_done) struct nsx_groups keys = {0};
 	NSX_AT_EXIT(nsx_free_at) size_t *count = NULL;
 	size_t all = 0, most = 0;
 	uint32_t frame = NSX_NONE;
 
-	for (size_t i = 0; i < t->samples.n; i++) {
+	for (size_t i = 0, h = 0; i < t->samples.n; i++) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, i);
 		size_t *n;
 
-		if (at_ns < w->start_ns || at_ns >= w->end_ns)
+		while (t->sampled[h].at + t->sampled[h].n <= i)
+			h++;
+		if (at_ns < w->start_ns || at_ns >= w->end_ns ||
+		    (process != NSX_NONE && t->process[process].key !=
+						    nsx_process_key(t->sampled[h].global_tid)))
 			continue;
 		n = nsx_group_value(&keys, &count, 0, nsx_sample_frame(t, i),
 				    "functions outside of GPU work", err);
@@ -130,7 +142,8 @@ static int find_sampled_function(const struct nsx_trace *t, const struct nsx_win
 }
 
 /* Finds the shortest range that covers most of a stretch; NSX_NONE: none does. */
-static uint32_t find_covering_range(const struct nsx_trace *t, const struct nsx_window *w)
+static uint32_t find_covering_range(const struct nsx_trace *t, uint32_t process,
+				    const struct nsx_window *w)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	double least_ns = RANGE_SHARE * (double)(w->end_ns - w->start_ns);
@@ -139,21 +152,22 @@ static uint32_t find_covering_range(const struct nsx_trace *t, const struct nsx_
 	for (uint32_t i = 0; i < x->n; i++)
 		if ((double)(NSX_MIN(nsx_range_end(x, i), w->end_ns) -
 			     NSX_MAX(nsx_range_start(x, i), w->start_ns)) >= least_ns &&
+		    is_of_process(t, nsx_nvtx_thread(t, i), process) &&
 		    (best == NSX_NONE || nsx_range_ns(x, i) <= nsx_range_ns(x, best)))
 			best = i;
 	return best;
 }
 
-int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f,
+int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, uint32_t process,
 		   const struct nsx_window *w, struct nsx_doing *ret, struct nsx_err *err)
 {
 	struct nsx_span in = {w->start_ns, w->end_ns};
-	struct spent s = {.facts = f};
+	struct spent s = {.facts = f, .process = process};
 	uint32_t range;
 	int rc = doing_add_mpi(&s, t, in, err);
 
 	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
-		rc = doing_add_thread(&s, t, h, in, err);
+		rc = is_of_process(t, h, process) ? doing_add_thread(&s, t, h, in, err) : 0;
 	nsx_groups_done(&s.keys);
 	free(s.sums);
 	*ret = (struct nsx_doing){.what = NSX_DOES_UNKNOWN};
@@ -166,9 +180,9 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f,
 				       2 * s.most.longest_ns >= s.most.ns};
 		return 0;
 	}
-	range = find_covering_range(t, w);
+	range = find_covering_range(t, process, w);
 	if (range == NSX_NONE)
-		return find_sampled_function(t, w, ret, err);
+		return find_sampled_function(t, process, w, ret, err);
 	*ret = (struct nsx_doing){.what = NSX_DOES_RANGE, .name = t->nvtx.name[range]};
 	return 0;
 }
