@@ -58,16 +58,18 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, struct nsx_err *err)
 {
 	struct unified *u = ctx;
+	uint32_t device;
 
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i ||
+	    v[2].type != NSX_V_I64)
 		return 0;
-	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
-		if (v[2].type == NSX_V_I64 && u->d->trace->device[i].device_id == v[2].u.i) {
-			u->faults++;
-			u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
-			return add_span(&u->moves[i], v[0].u.i, v[1].u.i, err);
-		}
-	return 0;
+	device = nsx_device_find(u->d->trace, nsx_process_key((uint64_t)nsx_i64_or(&v[3], 0)),
+				 v[2].u.i);
+	if (device == NSX_NONE)
+		return 0;
+	u->faults++;
+	u->judged_faults += nsx_is_judged(u->d, v[0].u.i);
+	return add_span(&u->moves[device], v[0].u.i, v[1].u.i, err);
 }
 
 /* Finds the device with most kernel time under migrations and faults in the judged window. */
@@ -241,7 +243,7 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 {
 	if (collect_moves(u, err) ||
 	    nsx_view_each(u->d->trace->schema, um_gpu_fault, on_fault, u, err,
-			  start_ns, end_ns, device_id))
+			  start_ns, end_ns, device_id, global_pid))
 		return err->rc;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
 		if (u->moves[i].busy.n)

@@ -146,7 +146,7 @@ static void md_table_add_text(struct nsx_buf *b, struct nsx_arena *a,
 					nsx_barrier_words[NSX_BARRIER_LAUNCHER_GAP] : "–");
 		return;
 	}
-	if (col->is_prose) {
+	if (col->is_prose || col->type == NSX_T_I64) { /* I64: "0 (host 2)" */
 		nsx_buf_adds(b, s);
 		return;
 	}
@@ -267,49 +267,6 @@ static size_t md_table_join_rows(const struct nsx_block *block, struct row *ret,
 	return n;
 }
 
-static bool does_process_use_device(const struct nsx_trace *t, uint32_t device,
-				    const struct nsx_cell *pid)
-{
-	for (uint32_t s = 0; s < t->nstreams; s++) {
-		struct nsx_cell own = nsx_pid_cell(t, t->stream[s].process);
-
-		if (t->stream[s].device == device && own.type && !nsx_cmp_cells(&own, pid))
-			return true;
-	}
-	return false;
-}
-
-/* The label of a row's GPU, from its ordinal and whatever distinguishes GPUs with the same ordinal;
- * NULL: the column is not a GPU.
- */
-static const char *gpu_label(const struct nsx_report *report,
-			     const struct nsx_table *t, size_t row, int c)
-{
-	const struct nsx_cell *cells = nsx_row_at(t, row);
-	int gpu = nsx_table_col(t, "gpu"), pid = nsx_table_col(t, "pid");
-	const char *label = NULL;
-
-	if (pid < 0)
-		pid = nsx_table_col(t, "process");
-	if (!report || strcmp(t->layout->cols[c].key, "device_id"))
-		return NULL;
-	if (cells[c].type != NSX_T_I64)
-		return cells[c].type == NSX_T_STR ? cells[c].u.s : NULL;
-	for (uint32_t d = 0; d < report->trace->ndevices; d++) {
-		const struct nsx_device *x = &report->trace->device[d];
-
-		if (x->device_id != cells[c].u.i ||
-		    (gpu >= 0 && strcmp(nsx_table_text(t, row, "gpu"),
-					nsx_text(report->trace, x->gpu))) ||
-		    (pid >= 0 && !does_process_use_device(report->trace, d, &cells[pid])))
-			continue;
-		if (label)
-			return NULL;
-		label = nsx_gpu_label(report->trace, d);
-	}
-	return label;
-}
-
 /* Adds the distinct ids of joined rows. Returns whether there are several. */
 static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		    const struct nsx_table *t, const struct row *row, int c,
@@ -320,13 +277,9 @@ static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf last = {0};
 
 	for (size_t i = 0; i < n; i++) {
-		const char *label = gpu_label(report, t, row->member[i], c);
 		struct nsx_buf one = {0};
 
-		if (label)
-			nsx_buf_adds(&one, label);
-		else
-			nsx_md_add_cell(&one, a, col, &nsx_row_at(t, row->member[i])[c], report);
+		nsx_md_add_cell(&one, a, col, &nsx_row_at(t, row->member[i])[c], report);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
 			nsx_buf_adds(b, nids++ ? ", " : "");
 			nsx_buf_adds(b, one.p);

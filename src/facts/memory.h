@@ -30,6 +30,7 @@ struct nsx_mem_step { /* a change of live memory                             */
 	uint8_t turn;	/* order at equal times, so that the peak does not depend on row order:
 			   frees of memory allocated again, then allocations, then other frees */
 	uint8_t counts; /* NSX_STEP_*; 0 for an unrecorded free              */
+	uint32_t device; /* for those who sum by GPU; see nsx_device_find    */
 };
 struct nsx_mem_pool { /* the pool columns of a row                           */
 	uint64_t process, address;

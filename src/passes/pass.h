@@ -116,6 +116,29 @@ static inline struct nsx_cell nsx_global_pid(const struct nsx_trace *t, uint64_t
 
 	return process == NSX_NONE ? nsx_int(nsx_pid_of(id)) : nsx_pid_cell(t, process);
 }
+/* The cell of the device that a process means by an ordinal. */
+static inline struct nsx_cell nsx_ordinal_cell(const struct nsx_trace *t, uint64_t process,
+					       int64_t device_id)
+{
+	uint32_t device = nsx_device_find(t, process, device_id);
+
+	return device == NSX_NONE ? nsx_int(device_id) : nsx_device_cell(t, device);
+}
+/* The cell of a GPU that was sampled, and a text to print after the word GPU: its number unless
+ * several devices have this ordinal.
+ */
+static inline struct nsx_cell nsx_sampled_cell(const struct nsx_trace *t,
+					       uint32_t device, int64_t number)
+{
+	return nsx_is_ordinal_shared(t, device) ? nsx_device_cell(t, device) :
+	       number < 0 ? nsx_null() : nsx_int(number);
+}
+static inline const char *nsx_sampled_label(struct nsx_section *out, const struct nsx_trace *t,
+					    uint32_t device, int64_t number)
+{
+	return nsx_is_ordinal_shared(t, device) ? nsx_gpu_label(t, device) :
+	       nsx_say(out, "%lld", (long long)number);
+}
 static inline struct nsx_cell nsx_global_tid(uint64_t id)
 {
 	return nsx_int(nsx_tid_of(id));

@@ -62,14 +62,14 @@ static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t, uint32_t p
 	       nsx_string(nsx_pid_label(t, process)) : nsx_int(t->process[process].pid);
 }
 
-/* The cell of a column of devices: the ordinal, or the label if only the host or the process tells
- * devices with this ordinal apart; null for an unknown device.
+/* The cell of a column of devices: the ordinal or, if several devices have it, a text that also has
+ * what tells them apart; null for an unknown device.
  */
 static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t, uint32_t device)
 {
 	return device == NSX_NONE ? nsx_null() :
-	       strchr(nsx_gpu_label(t, device), '(') ?
-	       nsx_string(nsx_gpu_label(t, device)) : nsx_int(t->device[device].device_id);
+	       nsx_is_ordinal_shared(t, device) ? nsx_string(nsx_ordinal_label(t, device)) :
+	       nsx_int(t->device[device].device_id);
 }
 
 /* The table cell that shows a figure. The detector names the cell and its row. Both are looked up

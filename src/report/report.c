@@ -283,7 +283,7 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)
 
 	memcpy(at, c->at, size);
 	nsx_push_or_die(s->curves, s->ncurves, s->cap_curves,
-			(struct nsx_curve){c->label, c->unit, c->device_id,
+			(struct nsx_curve){c->label, c->unit, c->device, c->device_id,
 					   c->full, at});
 }
 

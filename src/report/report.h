@@ -93,7 +93,8 @@ struct nsx_block { /* a Markdown block */
 
 struct nsx_curve { /* a quantity over the window, for drawing */
 	const char *label, *unit; /* unit: "%", or "B" for bytes             */
-	int64_t device_id;
+	uint32_t device;   /* NSX_NONE: not in the trace                     */
+	int64_t device_id; /* what to call it then                           */
 	double full;	 /* value that fills the height of the drawing       */
 	const float *at; /* NSX_CURVE_BINS values; NAN: unknown              */
 };

@@ -202,6 +202,10 @@ static void name_devices(struct nsx_loader *l)
 				 " (%s %lld)", hosts ? "host" : "pid",
 				 (long long)(hosts ? nsx_vm_of(p->key) : p->pid));
 		x->label = nsx_strings_put(l->strings, text);
+		if (!by_ordinal && by_id && x->device_id != x->gpu_id)
+			snprintf(text, sizeof(text), "%lld (GPU %lld)", (long long)x->device_id,
+				 (long long)x->gpu_id);
+		x->ordinal_label = nsx_strings_put(l->strings, text);
 	}
 }
 

@@ -8,6 +8,20 @@ uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
 	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
 }
 
+uint32_t nsx_device_find(const struct nsx_trace *t, uint64_t process, int64_t device_id)
+{
+	uint32_t p = nsx_process_find(t, process), ret = NSX_NONE, n = 0;
+
+	for (uint32_t s = 0; s < t->nstreams && p != NSX_NONE; s++)
+		if (t->stream[s].process == p &&
+		    t->device[t->stream[s].device].device_id == device_id)
+			return t->stream[s].device;
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (t->device[d].device_id == device_id && !n++)
+			ret = d;
+	return n == 1 ? ret : NSX_NONE;
+}
+
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 {
 	uint32_t lo = NSX_SEARCH(0, t->nthreads, mid, t->thread[mid].global_tid < global_tid);

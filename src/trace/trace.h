@@ -49,6 +49,7 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t sm_count;
 	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
 	nsx_str label;	      /* ordinal, "0"; if GPUs share an ordinal, gpu_id, or "0 (pid 111)" */
+	nsx_str ordinal_label; /* label if it says the ordinal, else "0 (GPU 4)" */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 	struct nsx_beyond {
 		int64_t dry_ns;	 /* end of its last work before the user's window; INT64_MIN:
@@ -665,6 +666,17 @@ static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 	return t->ops.kind[op] == NSX_OP_KERNEL ? t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
+/* The ordinal, with what tells devices that share it apart. */
+static inline const char *nsx_ordinal_label(const struct nsx_trace *t, uint32_t device)
+{
+	return nsx_text(t, t->device[device].ordinal_label);
+}
+
+static inline bool nsx_is_ordinal_shared(const struct nsx_trace *t, uint32_t device)
+{
+	return device != NSX_NONE && strchr(nsx_ordinal_label(t, device), '(');
+}
+
 /* The text to print after the word GPU. */
 static inline const char *nsx_gpu_label(const struct nsx_trace *t, uint32_t device)
 {
@@ -731,6 +743,10 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 }
 /* Find a process by its key, a thread by its global id; NSX_NONE: no rows. O(log n). */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
+/* The device that a process (its key) means by an ordinal: one that it has work on, else the only
+ * one with this ordinal; NSX_NONE: neither.
+ */
+uint32_t nsx_device_find(const struct nsx_trace *t, uint64_t process, int64_t device_id);
 /* The machine, VM or container of a process, from its key; 0: unknown. */
 static inline int64_t nsx_vm_of(uint64_t process_key)
 {

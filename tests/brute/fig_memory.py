@@ -103,8 +103,9 @@ def memory_usage(t):
             if level > peak or peak_at is None:
                 peak, peak_at = max(peak, level), at
         rows.append({
-            "pid": (gpid >> 24) & 0xFFFFFF if isinstance(gpid, int) else None, "device_id": device,
-            "kind": kind, "alloc_count": g["allocs"], "free_count": g["frees"],
+            "pid": (t.pid_label.get(gpid, (gpid >> 24) & 0xFFFFFF) if isinstance(gpid, int)
+                    else None),
+            "device_id": t.label_of(gpid, device), "kind": kind, "alloc_count": g["allocs"], "free_count": g["frees"],
             "peak_bytes": Choice(peak, other={"without the baseline": peak - g["unmatched"]}),
             "end_live_bytes": level, "unmatched_free_bytes": g["unmatched"],
         })

@@ -38,9 +38,23 @@ def series(t):
     return out
 
 
-def scopes_of(t, number):
+def homes_of(t, x):
+    """The devices that are the GPU of a series, by their number or else their ordinal, and by the
+    machine in bits 48 and up of its type if several are."""
+    homes = [d for d in t.devices if x.device == (
+        t.ordinal[d] if t.gpu_id.get(d[1]) is None else t.gpu_id[d[1]])]
+    own = [d for d in homes if t.vm_of.get(d[1]) == x.type >> 48]
+    return own if len(homes) > 1 and own else homes
+
+
+def label_of(t, x):
+    homes = homes_of(t, x)
+    return t.label[homes[0]] if homes else x.device
+
+
+def scopes_of(t, x):
     """The spans of each scope; only the window if there is no device with that number."""
-    homes = [d for d in t.devices if t.ordinal[d] == number]
+    homes = homes_of(t, x)
     out = {"window": [t.window]}
     if homes:
         on = lambda wanted: union(p for d in homes for p in t.spans_on(d, wanted))
@@ -54,7 +68,7 @@ def scopes_of(t, number):
 def gpu_metrics(t):
     rows = []
     for x in series(t):
-        for scope, cover in scopes_of(t, x.device).items():
+        for scope, cover in scopes_of(t, x).items():
             weighed = [(cover.inside(a, b), v) for a, b, v in x.samples]
             weighed = [(n, v) for n, v in weighed if n > 0]
             if not weighed:
@@ -62,7 +76,7 @@ def gpu_metrics(t):
             weight = sum(n for n, _ in weighed)
             mine = [v for n, v in weighed if scope == "window" or 2 * n >= x.period]
             rows.append({
-                "device_id": x.device, "metric_id": x.metric, "metric_name": x.name,
+                "device_id": label_of(t, x), "metric_id": x.metric, "metric_name": x.name,
                 "scope": scope, "samples": len(mine),
                 "mean": sum(n * v for n, v in weighed) / weight,
                 "p50": percentile(mine, 0.5) if mine else None,
@@ -88,14 +102,14 @@ def nvlink(t):
     for x in series(t):
         if not NVLINK_RE.search(x.name or ""):
             continue
-        homes = [d for d in t.devices if t.ordinal[d] == x.device]
+        homes = homes_of(t, x)
         comm = Cover([p for d in homes for p in t.spans_on(d, is_comm)])
         f = [comm.inside(a, b) / (b - a) for a, b, _ in x.samples]
         v = [v for _, _, v in x.samples]
         inside, n = sum(f), len(f)
         r = pearson(v, f) if n >= 20 and 0 < inside < n else None
         rows.append({
-            "device_id": x.device, "metric_names": x.name, "samples": n,
+            "device_id": label_of(t, x), "metric_names": x.name, "samples": n,
             "samples_during_nccl": sum(q >= 0.5 for q in f),
             "avg_metric_during_nccl": sum(a * b for a, b in zip(v, f)) / inside if inside else None,
             "avg_metric_outside_nccl": (sum(a * (1 - b) for a, b in zip(v, f)) / (n - inside)

@@ -130,14 +130,16 @@ class Trace:
         rows = self.ops + self.api + self.nvtx + self.osrt
         keys = group_by({x.P for x in rows if x.P is not None and x.P != x.pid},
                         lambda key: (key >> 24) & LOW24)
+        self.pid_label = {key: f"{pid} (host {key >> 48})"
+                          for pid, ks in keys.items() if len(ks) > 1 for key in ks}
         for x in rows:
-            if len(keys.get(x.pid, ())) > 1:
-                x.pid = f"{x.pid} (host {x.P >> 48})"
+            x.pid = self.pid_label.get(x.P, x.pid)
 
     def load_devices(self):
         """(pid, ordinal) -> physical GPU, if the export has this mapping."""
         self.gpu_of, by_ordinal, self.gpu_id = {}, {}, {}
-        vm_of = {u: vm >> 48 for u, vm in self.read("TARGET_INFO_GPU", "uuid", "vmId") if is_int(vm)}
+        self.vm_of = vm_of = {u: vm >> 48 for u, vm in self.read("TARGET_INFO_GPU", "uuid", "vmId")
+                              if is_int(vm)}
         for pid, cuda, gpu, uuid in self.read("TARGET_INFO_CUDA_DEVICE",
                                               "pid", "cudaId", "gpuId", "uuid"):
             if is_int(pid) and is_int(cuda) and (uuid or is_int(gpu)):
@@ -154,6 +156,11 @@ class Trace:
         gpu = self.gpu_of.get((pid, ordinal, (key or 0) >> 48)) or self.gpu_of.get(
             (pid, ordinal), self.gpu_of_ordinal.get(ordinal))
         return ("ordinal", ordinal) if gpu is None else ("gpu", gpu)
+
+    def label_of(self, gpid, ordinal):
+        """The label of the GPU that a process means by an ordinal."""
+        pid = (gpid >> 24) & LOW24 if is_int(gpid) else None
+        return self.label.get(self.device(pid, ordinal, gpid), ordinal)
 
     # ---- tables --------------------------------------------------------
 
@@ -230,11 +237,15 @@ class Trace:
         self.label_devices()
 
     def label_devices(self):
-        """Adds the host, or else the process, to ordinals that neither they nor the numbers of
-        GPUs tell apart (READING.md 3)."""
+        """Adds the number of the GPU to ordinals that are not distinct or, if numbers are not
+        distinct either, the host or else the process (READING.md 3)."""
         self.label = dict(self.ordinal)
         ids = [self.gpu_id.get(d[1]) for d in self.devices]
-        if len(set(self.ordinal.values())) == len(ids) or None not in ids and len(set(ids)) == len(ids):
+        if len(set(self.ordinal.values())) == len(ids):
+            return
+        if None not in ids and len(set(ids)) == len(ids):
+            self.label = {d: at if at == i else f"{at} (GPU {i})"
+                          for (d, at), i in zip(((d, self.ordinal[d]) for d in self.devices), ids)}
             return
         hosts = {x.P >> 48 for x in self.ops + self.api if x.P is not None}
         for d in self.devices:

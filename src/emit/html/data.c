@@ -143,14 +143,11 @@ static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 }
 
 /* Adds a curve as bytes: 0 is unknown, 1 is zero, 255 a full bar. */
-static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const struct nsx_curve *c)
+static void put_curve(struct nsx_jsonw *w, const struct nsx_curve *c)
 {
 	uint8_t at[NSX_CURVE_BINS];
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
-	int64_t gpu = -1;
 
-	for (uint32_t d = t->ndevices; d-- > 0;)
-		gpu = t->device[d].device_id == c->device_id ? d : gpu;
 	for (unsigned i = 0; i < NSX_CURVE_BINS; i++) {
 		double x = (double)c->at[i] / c->full;
 
@@ -158,12 +155,12 @@ static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t, const stru
 	}
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%s", c->label);
-	if (gpu < 0)
+	if (c->device == NSX_NONE)
 		nsx_buf_printf(&b, ", GPU %lld", (long long)c->device_id);
 	nsx_jsonw_str(w, "label", b.p);
 	nsx_buf_clear(&b);
 	nsx_jsonw_str(w, "unit", c->unit);
-	nsx_jsonw_int(w, "gpu", gpu);
+	nsx_jsonw_int(w, "gpu", c->device == NSX_NONE ? -1 : (int64_t)c->device);
 	nsx_jsonw_real(w, "full", c->full);
 	put_base64(&b, at, sizeof(at));
 	nsx_jsonw_str(w, "at", b.p);
@@ -175,7 +172,7 @@ static void put_curves(struct nsx_jsonw *w, const struct nsx_report *r)
 	nsx_jsonw_array(w, "curves");
 	for (size_t i = 0; i < r->nsections; i++)
 		for (size_t k = 0; k < r->sections[i].ncurves; k++)
-			put_curve(w, r->trace, &r->sections[i].curves[k]);
+			put_curve(w, &r->sections[i].curves[k]);
 	nsx_jsonw_end(w);
 }
 

@@ -229,7 +229,9 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r, struct nsx_ar
 
 		nsx_svg_label(b, 0, y + 16, v[i]->label);
 		nsx_svg_label(b, 0, y + 30, nsx_arena_printf(
-			a, "GPU %lld, at most %s", (long long)v[i]->device_id,
+			a, "GPU %s, at most %s", v[i]->device == NSX_NONE ?
+				nsx_arena_printf(a, "%lld", (long long)v[i]->device_id) :
+				nsx_gpu_label(r->trace, v[i]->device),
 			say_curve_value(a, v[i], curve_maximum(v[i]))));
 		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT, ROW - 4);
 		draw_curve(b, v[i], y + 2, ROW - 4);

@@ -11,6 +11,8 @@
 #include "schema/viewscan.h"
 #include "facts/metrics/fold.h"
 
+#define VM_AT 48 /* bits of a type from here on: machine */
+
 const char *const nsx_scope_names[NSX_NSCOPES] = {
 	[NSX_SCOPE_WINDOW] = "window", [NSX_SCOPE_COMPUTE] = "compute",
 	[NSX_SCOPE_COMM] = "comm", [NSX_SCOPE_COPY] = "copy", [NSX_SCOPE_IDLE] = "idle",
@@ -95,22 +97,27 @@ static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 	return -1;
 }
 
-/* The device index of this GPU, or NSX_NONE. */
-static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu)
+/* The device index of this GPU, preferably on the type's own machine; or NSX_NONE. */
+static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu, int64_t type)
 {
+	uint32_t ret = NSX_NONE;
+
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
 		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
 
-		if (info ? info->id == gpu : t->device[d].device_id == gpu)
+		if ((info ? info->id : t->device[d].device_id) != gpu)
+			continue;
+		if (info && info->vm == nsx_vm_of((uint64_t)type))
 			return d;
+		ret = NSX_MIN(ret, d);
 	}
-	return NSX_NONE;
+	return ret;
 }
 
 static const struct fold_reach *scope_spans_of_type(const void *arg, int64_t type)
 {
 	const struct names *names = arg;
-	uint32_t d = device_of_sampled_gpu(names->t, metrics_gpu_of(names, type));
+	uint32_t d = device_of_sampled_gpu(names->t, metrics_gpu_of(names, type), type);
 
 	return d == NSX_NONE ? NULL : names->reach[d];
 }
@@ -320,11 +327,18 @@ static void identify_series(const struct names *names, const struct fold_series 
 	m->metric_id = x->metric;
 	m->source_id = any ? any->source : x->type;
 	m->gpu = metrics_gpu_of(names, x->type);
-	m->device = device_of_sampled_gpu(names->t, m->gpu);
+	m->device = device_of_sampled_gpu(names->t, m->gpu, x->type);
 	m->name = metrics_name_of(names, x->type, x->metric);
 }
 
-NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(metric_id), UP(type_id));
+/* By GPU, and those of equal numbers by machine. */
+NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(type_id >> VM_AT), UP(metric_id), UP(type_id));
+
+bool nsx_is_same_gpu(const struct nsx_metric *x, const struct nsx_metric *y)
+{
+	return x->gpu == y->gpu && x->type_id >> VM_AT == y->type_id >> VM_AT;
+}
+
 
 NSX_ORDER(cmp_loss, struct nsx_metric_loss, UP(gpu), UP(metric_id), UP(type_id));
 
@@ -354,10 +368,12 @@ static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
 		struct nsx_metric *x = &m->v[i];
 
 		x->device_id = x->device == NSX_NONE ? x->gpu : t->device[x->device].device_id;
-		if (i && x[-1].gpu == x->gpu)
+		if (i && nsx_is_same_gpu(&x[-1], x))
 			continue;
 		for (size_t k = 0; !m->by_number && k < i; k++)
-			m->by_number = m->v[k].device_id == x->device_id && m->v[k].gpu != x->gpu;
+			m->by_number = m->v[k].device_id == x->device_id && m->v[k].gpu != x->gpu &&
+				       !nsx_is_ordinal_shared(t, x->device) &&
+				       !nsx_is_ordinal_shared(t, m->v[k].device);
 	}
 	for (size_t i = 0; m->by_number && i < m->n; i++)
 		m->v[i].device_id = m->v[i].gpu;

@@ -72,6 +72,7 @@ enum nsx_counter {
 struct nsx_counters { /* of one GPU; NULL: not sampled                       */
 	const struct nsx_metric *of[NSX_NCOUNTERS];
 };
+bool nsx_is_same_gpu(const struct nsx_metric *x, const struct nsx_metric *y);
 const char *nsx_counter_name(enum nsx_counter k);
 /* The greatest value of a counter with this name (NULL: none). Greater and negative ones are no
  * samples.

@@ -37,8 +37,8 @@ static const char *list_group_devices(struct nccl_comm *c, const struct nccl_gro
 	nsx_sort(v, g->nranks, sizeof(*v), nsx_cmp_u32);
 	for (size_t i = 0; i < g->nranks; i++)
 		if (!i || v[i] != v[i - 1])
-			text = nsx_say(c->out, "%s%s%lld", text, i ? "," : "",
-				       (long long)c->run->trace->device[v[i]].device_id);
+			text = nsx_say(c->out, "%s%s%s", text, i ? "," : "",
+				       nsx_ordinal_label(c->run->trace, v[i]));
 	return text;
 }
 

@@ -84,9 +84,10 @@ static int nvlink_during_nccl_say_missing(const struct nsx_run *run, struct nsx_
 				  "the trace has no rows of GPU_METRICS");
 }
 
-static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
-		       struct nsx_table *table)
+static void fill_links(const struct nsx_run *run, struct nsx_section *out, struct nsx_table *table)
 {
+	const struct nsx_metrics *m = run->facts->metrics;
+
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_metric *x = &m->v[i];
 		const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
@@ -105,8 +106,7 @@ static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 			row[MAX] = nsx_real(comm->max_inside);
 			row[CORRELATION] = nsx_real(x->comm_correlation);
 		}
-		if (x->device_id >= 0)
-			row[DEVICE] = nsx_int(x->device_id);
+		row[DEVICE] = nsx_sampled_cell(run->trace, x->device, x->device_id);
 		row[PERIOD] = nsx_us((double)x->period_ns);
 		row[COVERAGE] = nsx_real(100 * x->scope[NSX_SCOPE_WINDOW].coverage);
 	}
@@ -138,19 +138,19 @@ static void judge_link_use(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
 	const struct nsx_window *w = &run->trace->window;
 	const char *name = nsx_md_name(out, x->name);
-	long long gpu = x->device_id;
+	const char *gpu = nsx_sampled_label(out, run->trace, x->device, x->device_id);
 	double exposed = (double)nsx_spans_minus_total(&f->comm, &f->compute) /
 			 (double)(w->end_ns - w->start_ns);
 
 	if (comm->p95 >= SATURATED)
-		nsx_md_bullet(out, "GPU %lld is link-bound while it communicates: %s reaches %.0f "
+		nsx_md_bullet(out, "GPU %s is link-bound while it communicates: %s reaches %.0f "
 			      "%% of its peak (95th percentile).", gpu, name, comm->p95);
 	else if (comm->mean < LOW && exposed >= LEAST_SHARE)
-		nsx_md_bullet(out, "GPU %lld: %s averages %.1f %% while %.1f %% of the window is "
+		nsx_md_bullet(out, "GPU %s: %s averages %.1f %% while %.1f %% of the window is "
 			      "exposed communication: it waits for late ranks or for latency, not "
 			      "for the link.", gpu, name, comm->mean, 100 * exposed);
 	else
-		nsx_md_bullet(out, "NVLink of GPU %lld is not the limit: %s averages %.1f %% "
+		nsx_md_bullet(out, "NVLink of GPU %s is not the limit: %s averages %.1f %% "
 			      "during communication, 95th percentile %.0f %%.", gpu, name,
 			      comm->mean, comm->p95);
 }
@@ -177,7 +177,7 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
-	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
+	NSX_EACH_RUN(i, next, m->n, nsx_is_same_gpu(&m->v[next], &m->v[i])) {
 		double median_ns = 0;
 		const struct nsx_metric *top = busiest_link_counter(m, i, next);
 
@@ -186,9 +186,10 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out, struct
 		if (median_comm(run, top->device, &median_ns, err))
 			return err->rc;
 		if (median_ns < 2 * (double)top->period_ns)
-			nsx_note(out, "GPU %lld: half of the collectives are shorter than two "
+			nsx_note(out, "GPU %s: half of the collectives are shorter than two "
 				 "samples of %s; means include what is around them",
-				 (long long)top->device_id, nsx_say_time(out, top->period_ns));
+				 nsx_sampled_label(out, run->trace, top->device, top->device_id),
+				 nsx_say_time(out, top->period_ns));
 		judge_link_use(run, out, top);
 	}
 	return 0;
@@ -226,7 +227,7 @@ static int nvlink_during_nccl_run(const struct nsx_run *run, struct nsx_section 
 	if (m && m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: %s", m->damage);
 	if (m)
-		fill_links(out, m, rows);
+		fill_links(run, out, rows);
 	if (!rows->nrows)
 		return nvlink_during_nccl_say_missing(run, out);
 	if (judge_gpus(run, out, err))

@@ -84,9 +84,10 @@ static bool is_row_of_device(const struct dimensions *d, const struct nsx_table 
 	int col = nsx_table_col(t, "device_id");
 	const struct nsx_cell *c = col < 0 ? NULL : &nsx_row_at(t, row)[col];
 
-	return c && (c->type == NSX_T_STR ? !strcmp(c->u.s, d->label) :
-		     number_of_cell(c) ==
-			     (double)d->run->trace->device[d->device].device_id);
+	return c && (c->type == NSX_T_STR ?
+			     !strcmp(c->u.s, nsx_ordinal_label(d->run->trace, d->device)) :
+			     number_of_cell(c) ==
+				     (double)d->run->trace->device[d->device].device_id);
 }
 
 /* Sums a column over the rows whose `where` column has this text (NULL: over all rows, or this
@@ -117,13 +118,9 @@ static double sum_device_rows(const struct dimensions *d, const char *pass,
 static double device_figure(const struct dimensions *d, const char *pass, const char *column)
 {
 	const struct nsx_table *t = find_report_table(d, pass, "devices");
-	const struct nsx_trace *trace = d->run->trace;
 
-	/* the column "gpu" distinguishes GPUs with the same ordinal */
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if (is_row_of_device(d, t, i) &&
-		    !strcmp(nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, i, "gpu"),
-			    nsx_text(trace, trace->device[d->device].gpu)))
+		if (is_row_of_device(d, t, i))
 			return cell_figure(t, i, column);
 	return NAN;
 }

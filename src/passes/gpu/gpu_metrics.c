@@ -70,7 +70,8 @@ struct gpu {
 
 /* Tables -----------------------------------------------------------------------*/
 
-static void fill_metric(const struct nsx_metric *m, const char *name, struct nsx_table *rows)
+static void fill_metric(const struct nsx_trace *t, const struct nsx_metric *m, const char *name,
+			struct nsx_table *rows)
 {
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		const struct nsx_metric_scope *s = &m->scope[i];
@@ -79,8 +80,7 @@ static void fill_metric(const struct nsx_metric *m, const char *name, struct nsx
 		if (!s->weight_ns)
 			continue;
 		row = nsx_add_row(rows);
-		if (m->device_id >= 0)
-			row[DEVICE] = nsx_int(m->device_id);
+		row[DEVICE] = nsx_sampled_cell(t, m->device, m->device_id);
 		row[METRIC] = nsx_int(m->metric_id);
 		row[NAME] = nsx_string(name);
 		row[SCOPE] = nsx_string(nsx_scope_names[i]);
@@ -94,12 +94,12 @@ static void fill_metric(const struct nsx_metric *m, const char *name, struct nsx
 	}
 }
 
-static void fill_counter(const struct nsx_metric *m, const char *name, struct nsx_table *counters)
+static void fill_counter(const struct nsx_trace *t, const struct nsx_metric *m, const char *name,
+			 struct nsx_table *counters)
 {
 	struct nsx_cell *row = nsx_add_row(counters);
 
-	if (m->device_id >= 0)
-		row[COUNTER_DEVICE_ID] = nsx_int(m->device_id);
+	row[COUNTER_DEVICE_ID] = nsx_sampled_cell(t, m->device, m->device_id);
 	row[COUNTER_METRIC_ID] = nsx_int(m->metric_id);
 	row[COUNTER_METRIC_NAME] = nsx_string(name);
 	row[COUNTER_SAMPLES] = nsx_int((int64_t)m->scope[NSX_SCOPE_WINDOW].n);
@@ -126,7 +126,8 @@ static void fill_rates(const struct nsx_run *run, const struct gpu *g, struct ns
 			if (!s->weight_ns)
 				continue;
 			row = nsx_add_row(rates);
-			row[RATE_DEVICE_ID] = nsx_int(g->any->device_id);
+			row[RATE_DEVICE_ID] = nsx_sampled_cell(run->trace, g->any->device,
+							       g->any->device_id);
 			row[RATE_METRIC_NAME] = nsx_string(g->name[k]);
 			row[RATE_SCOPE] = nsx_string(nsx_scope_names[i]);
 			row[RATE_MEAN_GBPS] = nsx_real(s->mean / 100 * peak);
@@ -140,6 +141,7 @@ static void fill_rates(const struct nsx_run *run, const struct gpu *g, struct ns
 struct answers {
 	struct nsx_section *out;
 	struct nsx_table *table;
+	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
 	int64_t window_ns;
 	const struct gpu *gpu;
@@ -160,7 +162,8 @@ static void add_counter_answer(struct answers *a, const char *question, enum nsx
 {
 	struct nsx_cell *row = nsx_add_row(a->table);
 
-	row[ANSWER_DEVICE_ID] = nsx_int(a->gpu->any->device_id);
+	row[ANSWER_DEVICE_ID] = nsx_sampled_cell(a->trace, a->gpu->any->device,
+						 a->gpu->any->device_id);
 	row[ANSWER_QUESTION] = nsx_string(question);
 	row[ANSWER] = nsx_string(text);
 	row[ANSWER_METRIC_NAME] = nsx_string(a->gpu->name[k]);
@@ -286,8 +289,9 @@ static void answer_for_gpu(struct answers *a)
 	a->busy = computes ? NSX_SCOPE_COMPUTE : NSX_SCOPE_WINDOW;
 	a->when = computes ? "while kernels compute" : "over the window";
 	if (a->told)
-		nsx_md_bullet(a->out, "**GPU %lld**%s:", (long long)
-			      any->device_id, a->others ?
+		nsx_md_bullet(a->out, "**GPU %s**%s:",
+			      nsx_sampled_label(a->out, a->trace, any->device, any->device_id),
+			      a->others ?
 			      " (the other answers are in `report.json`, "
 			      "`metrics.gpu_metrics.answers`)" : "");
 	answer_if_computing(a);
@@ -305,7 +309,7 @@ static void draw_counters(const struct gpu *g, struct nsx_section *out)
 
 		if (m && m->curve)
 			nsx_add_curve(out, &(struct nsx_curve){
-				nsx_counter_name(k), "%", m->device_id, 100,
+				nsx_counter_name(k), "%", m->device, m->device_id, 100,
 				m->curve});
 	}
 }
@@ -352,14 +356,14 @@ static void say_sampling_quality(const struct nsx_metrics *m, struct nsx_section
 			 nsx_text_n(out->arena, m->without_period, "counter was", "counters were"));
 }
 
-/* The GPU that sets the pace if it was sampled, otherwise the first sampled one. */
-static int64_t gpu_to_show(const struct nsx_run *run)
+/* A counter of the GPU that sets the pace if it was sampled, otherwise of the first sampled one. */
+static const struct nsx_metric *gpu_to_show(const struct nsx_run *run)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
 	return NSX_FIRST(i, m->n,
 			 m->v[i].device != NSX_NONE && m->v[i].device == run->facts->limiting,
-			 m->v[i].gpu, m->v[0].gpu);
+			 &m->v[i], m->v);
 }
 
 static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
@@ -367,12 +371,12 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	const struct nsx_window *w = &run->trace->window;
-	struct answers a = {.out = out, .table = tables[L_ANSWERS],
+	struct answers a = {.out = out, .table = tables[L_ANSWERS], .trace = run->trace,
 			    .facts = run->facts,
 			    .window_ns = w->end_ns - w->start_ns};
-	int64_t shown = gpu_to_show(run);
+	const struct nsx_metric *shown = gpu_to_show(run);
 
-	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
+	NSX_EACH_RUN(i, next, m->n, nsx_is_same_gpu(&m->v[next], &m->v[i])) {
 		struct gpu g = {{{NULL}}, {NULL}, NULL};
 
 		for (size_t k = i; k < next; k++) {
@@ -384,12 +388,12 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 			for (unsigned c = 0; c < NSX_NCOUNTERS; c++)
 				if (g.known.of[c] == x)
 					g.name[c] = name;
-			fill_metric(x, name, tables[L_ROWS]);
-			fill_counter(x, name, tables[L_COUNTERS]);
+			fill_metric(run->trace, x, name, tables[L_ROWS]);
+			fill_counter(run->trace, x, name, tables[L_COUNTERS]);
 		}
 		draw_counters(&g, out);
 		a.gpu = &g;
-		a.told = g.any->gpu == shown;
+		a.told = nsx_is_same_gpu(g.any, shown);
 		a.others = next - i < m->n;
 		if (g.any->gpu < 0)
 			continue;
@@ -399,20 +403,22 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 }
 
 /* The part of the window that was sampled, if it is not all of it on each GPU. */
-static void say_sampled_parts(const struct nsx_metrics *m, struct nsx_section *out)
+static void say_sampled_parts(const struct nsx_trace *t, const struct nsx_metrics *m,
+			      struct nsx_section *out)
 {
 	const char *list = "";
 	size_t n = 0;
 
-	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
+	NSX_EACH_RUN(i, next, m->n, nsx_is_same_gpu(&m->v[next], &m->v[i])) {
 		double sampled = 1;
 
 		for (size_t k = i; k < next; k++)
 			sampled = NSX_MIN(sampled, m->v[k].scope[NSX_SCOPE_WINDOW].coverage);
 		if (sampled < WHOLE)
-			list = nsx_say(out, "%s%s %s on GPU %lld", list, n++ ? "," : "",
+			list = nsx_say(out, "%s%s %s on GPU %s", list, n++ ? "," : "",
 				       nsx_text_share(out->arena, sampled, 1),
-				       (long long)m->v[i].device_id);
+				       nsx_sampled_label(out, t, m->v[i].device,
+							 m->v[i].device_id));
 	}
 	if (n)
 		nsx_md_text(out, "Samples cover only a part of the window, and means are those of "
@@ -433,7 +439,7 @@ static int gpu_metrics_run(const struct nsx_run *run, struct nsx_section *out, s
 				  "inside the window", (long long)m->samples);
 	fill_metrics(run, out, tables);
 	say_sampling_quality(m, out);
-	say_sampled_parts(m, out);
+	say_sampled_parts(run->trace, m, out);
 	if (tables[L_COUNTERS]->nrows)
 		nsx_md_text(out, "Means of the counters as nsys names them (clocks in Hz, most "
 			    "others in percent), over the window and by what the GPU was "

@@ -224,7 +224,9 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 		row = nsx_add_row(table);
 		row[FAULT_PID] = nsx_global_pid(f->t, nsx_group_key(&f->keys, i).a);
 		if (!cpu)
-			row[FAULT_DEVICE_ID] = nsx_int((int64_t)nsx_group_key(&f->keys, i).b);
+			row[FAULT_DEVICE_ID] = nsx_ordinal_cell(
+				f->t, nsx_group_key(&f->keys, i).a,
+				(int64_t)nsx_group_key(&f->keys, i).b);
 		row[FAULT_SIDE] = nsx_string(cpu ? "cpu" : "gpu");
 		row[FAULT_GROUP_COUNT] = nsx_int(f->v[i].groups);
 		row[FAULT_COUNT] = nsx_int(f->v[i].faults);

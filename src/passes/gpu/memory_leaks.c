@@ -128,7 +128,7 @@ static void add_never_freed_rows(struct leaks *l, struct nsx_table *table, struc
 		for (size_t k = i; k < next; k++)
 			nsx_add_to(&total, e->bytes);
 		row[KEPT_PID] = nsx_global_pid(l->run->trace, e->process);
-		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);
+		row[KEPT_DEVICE_ID] = nsx_ordinal_cell(l->run->trace, e->process, e->device_id);
 		row[KEPT_KIND] = nsx_string(nsx_mem_class_names[e->kind]);
 		if (l->v[i].path)
 			row[KEPT_NVTX_PATH] = nsx_string(nsx_say(
@@ -227,8 +227,8 @@ static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
 		less += live.live[i] < live.live[i - 1];
 	}
 	row = nsx_add_row(m->table[MEM_TREND]);
-	row[TREND_PID] = nsx_int(nsx_pid_of(s->process));
-	row[TREND_DEVICE_ID] = nsx_int(s->device_id);
+	row[TREND_PID] = nsx_global_pid(m->run->trace, s->process);
+	row[TREND_DEVICE_ID] = nsx_ordinal_cell(m->run->trace, s->process, s->device_id);
 	row[TREND_ITERATIONS] = nsx_int((int64_t)live.n);
 	row[TREND_FIRST_LIVE_BYTES] = nsx_int(live.live[0]);
 	row[TREND_LAST_LIVE_BYTES] = nsx_int(live.live[live.n - 1]);

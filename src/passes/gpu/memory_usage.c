@@ -104,7 +104,7 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 		before = nsx_mem_before(s, end - i);
 		l = find_memory_level(m->run->trace, s, end - i, before);
 		row[PID] = nsx_global_pid(m->run->trace, s->process);
-		row[DEVICE] = nsx_int(s->device_id);
+		row[DEVICE] = nsx_ordinal_cell(m->run->trace, s->process, s->device_id);
 		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
 		row[ALLOCS] = nsx_int(l.allocs);
 		row[FREES] = nsx_int(l.frees);
@@ -116,22 +116,8 @@ static void memory_usage_fill_rows(const struct mem_usage *m)
 	nsx_table_sort(table, NSX_DESC(PEAK), PID, DEVICE, KIND);
 }
 
-NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
-
-/* The GPU with this ordinal, if all processes agree on it. */
-static const struct nsx_gpu_info *gpu_of_ordinal(const struct nsx_trace *t, int64_t device_id)
-{
-	const struct nsx_gpu_info *gpu = NULL;
-
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		if (t->device[d].device_id != device_id)
-			continue;
-		if (gpu)
-			return NULL;
-		gpu = nsx_device_gpu(t, d);
-	}
-	return gpu;
-}
+NSX_ORDER(cmp_devices_of_steps, struct nsx_mem_step, UP(device_id), UP(device));
+NSX_ORDER(cmp_by_device, struct nsx_mem_step, BY(cmp_devices_of_steps), UP(at_ns), UP(turn));
 
 /* Draws the most memory that is live in each part of the window, from allocations and frees in
  * order.
@@ -156,42 +142,44 @@ static void draw_live_memory(const struct mem_usage *m, const struct nsx_mem_ste
 		}
 		at[k] = (float)most;
 	}
-	nsx_add_curve(m->out, &(struct nsx_curve){"memory", "B", s->device_id,
+	nsx_add_curve(m->out, &(struct nsx_curve){"memory", "B", s->device, s->device_id,
 						  peak, at});
 }
 
 static void memory_usage_add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 				    size_t n)
 {
-	const struct nsx_gpu_info *gpu = gpu_of_ordinal(m->run->trace, s->device_id);
+	const struct nsx_trace *t = m->run->trace;
+	bool is_known = s->device != NSX_NONE;
+	const struct nsx_gpu_info *gpu = is_known ? nsx_device_gpu(t, s->device) : NULL;
 	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
 	struct nsx_section *out = m->out;
+	const char *label = is_known ? nsx_gpu_label(t, s->device) :
+			    nsx_say(out, "%" PRId64, s->device_id);
 	int64_t before = nsx_mem_before(s, n);
-	struct level l = find_memory_level(m->run->trace, s, n, before);
+	struct level l = find_memory_level(t, s, n, before);
 
 	draw_live_memory(m, s, n, before, (double)l.peak);
-	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
+	row[GPU_DEVICE_ID] = is_known ? nsx_device_cell(t, s->device) : nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
 	if (!gpu || gpu->memory_bytes <= 0) {
-		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at one time, according "
-				   "to the "
-				   "trace.", s->device_id, nsx_say_bytes(out, l.peak));
+		nsx_md_bullet(out, "GPU %s: at most %s allocated at one time, according to the "
+				   "trace.", label, nsx_say_bytes(out, l.peak));
 		return;
 	}
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] = nsx_part_pct(l.peak, gpu->memory_bytes);
-	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one time (%s), "
-			   "according to the "
-			   "trace%s.", s->device_id, nsx_say_bytes(out, l.peak),
+	nsx_md_bullet(out, "GPU %s: at most %s of %s allocated at one time (%s), according to "
+			   "the trace%s.", label, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
 		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
 				     100),
 		      NSX_ANY(i, m->of.nsteps, m->of.steps[i].kind == NSX_MC_MANAGED) ?
 			      "; managed memory is not included" : "");
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
-		nsx_note(out, "GPU %" PRId64 " used more than 95 %% of its memory: "
-			      "it may soon run out", s->device_id);
+		nsx_note(out, "GPU %s used more than 95 %% of its memory: it may soon run out",
+			 label);
 }
 
 /* Sums device memory of all processes on each GPU. */
@@ -202,11 +190,18 @@ static int memory_usage_fill_devices(const struct mem_usage *m, struct nsx_err *
 
 	if (!nsx_new_array(v, m->run->scratch, m->of.nsteps, "memory steps", err))
 		return err->rc;
-	for (size_t i = 0; i < m->of.nsteps; i++)
-		if (m->of.steps[i].kind == NSX_MC_DEVICE)
-			v[n++] = m->of.steps[i];
+	for (size_t i = 0, end; i < m->of.nsteps; i = end) {
+		const struct nsx_mem_step *s = &m->of.steps[i];
+		uint32_t device = nsx_device_find(m->run->trace, s->process, s->device_id);
+
+		end = nsx_mem_group_end(&m->of, i);
+		for (size_t k = i; s->kind == NSX_MC_DEVICE && k < end; k++) {
+			v[n] = m->of.steps[k];
+			v[n++].device = device;
+		}
+	}
 	nsx_sort(v, n, sizeof(*v), cmp_by_device);
-	NSX_EACH_RUN(i, next, n, v[next].device_id == v[i].device_id)
+	NSX_EACH_RUN(i, next, n, !cmp_devices_of_steps(&v[i], &v[next]))
 		memory_usage_add_device(m, v + i, next - i);
 	return 0;
 }
@@ -228,7 +223,8 @@ static void fill_pools(struct mem_usage *m)
 			used = NSX_MAX(used, m->of.pools[k].used_bytes);
 		}
 		row[POOL_PID] = nsx_global_pid(m->run->trace, x->process);
-		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
+		row[POOL_DEVICE_ID] = nsx_ordinal_cell(m->run->trace, x->process,
+						       x->device_id);
 		row[POOL_ADDRESS] = nsx_string(nsx_say(m->out, "0x%" PRIx64, x->address));
 		row[POOL_EVENT_COUNT] = nsx_int((int64_t)(next - i));
 		row[POOL_PEAK_BYTES] = nsx_int(bytes);

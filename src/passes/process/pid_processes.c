@@ -46,7 +46,7 @@ static const char ***name_process_devices(const struct nsx_trace *t, struct nsx_
 		last[p] = d + 1;
 		if (!ret[p])
 			nsx_few(ret[p], out->arena, t->ndevices + 1);
-		ret[p][n[p]++] = nsx_say(out, "%lld", (long long)t->device[d].device_id);
+		ret[p][n[p]++] = nsx_ordinal_label(t, d);
 	}
 	return ret;
 }

@@ -1,0 +1,1 @@
+explain @hosts_sampled --pass memory_usage,gpu_metrics,copies --md

@@ -1,0 +1,1 @@
+explain @visible_memory --pass memory_usage,gpu_metrics --md
