@@ -280,24 +280,20 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 	return NULL;
 }
 
-/* The range that was open, in the thread of the same process with most ranges, while a thread
- * launched most of its GPU work: " while `backward` was open (39 ms)"; "": none for half of it.
+/* The range of thread `other` that was open while a thread launched most of its GPU work:
+ * " while `backward` was open (39 ms)"; "": none for half of it.
  */
-static const char *say_open_meanwhile(const struct work *w, uint32_t thread, int64_t all_ns,
-				      struct nsx_section *out)
+static const char *say_open_meanwhile(const struct work *w, uint32_t thread, uint32_t other,
+				      int64_t all_ns, struct nsx_section *out)
 {
 	const struct nsx_trace *t = w->t;
 	const struct nsx_thread *th = &t->thread[thread];
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	int64_t *by_call = nsx_arena_get(a, (th->ncalls + 1) * sizeof(*by_call));
 	int64_t *by_row = nsx_arena_get(a, ((size_t)w->nrows + 1) * sizeof(*by_row));
-	uint32_t *below = nsx_arena_get(a, (t->nvtx.n + 1) * sizeof(*below)), other = thread, k = 0;
+	uint32_t *below = nsx_arena_get(a, (t->nvtx.n + 1) * sizeof(*below)), k = 0;
 	struct nsx_nvtx_walk walk;
 
-	for (uint32_t i = 0; i < t->nthreads; i++)
-		if (t->thread[i].process == th->process &&
-		    t->thread[i].nnvtx > t->thread[other].nnvtx)
-			other = i;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = nsx_op_call(&t->ops, i);
 
@@ -321,29 +317,49 @@ static const char *say_open_meanwhile(const struct work *w, uint32_t thread, int
 			nsx_text_ns(out->arena, (double)by_row[k]));
 }
 
-/* Describes GPU work that threads without ranges launched in processes with ranges: PyTorch's
- * autograd threads launch the backward pass.
- */
-static void describe_rangeless_threads(const struct work *w, struct nsx_section *out)
+/* Finds the thread of each process that is longest in ranges; NSX_NONE: none is. */
+static uint32_t *find_threads_with_ranges(const struct work *w, struct nsx_arena *a)
 {
 	const struct nsx_trace *t = w->t;
-	uint8_t *has_ranges;
+	int64_t *ns;
+	uint32_t *ret;
+
+	nsx_few(ns, a, (size_t)t->nthreads + 1);
+	nsx_few(ret, a, t->nprocesses);
+	for (uint32_t i = 0; i < t->nvtx.n; i++)
+		if (nsx_range_parent(w->f, i) == NSX_NONE)
+			nsx_add_to(&ns[nsx_nvtx_thread(t, i)], nsx_range_ns(&t->nvtx, i));
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		ret[p] = NSX_NONE;
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		uint32_t p = t->thread[i].process;
+
+		if (p != NSX_NONE && t->thread[i].nnvtx &&
+		    (ret[p] == NSX_NONE || ns[i] > ns[ret[p]]))
+			ret[p] = i;
+	}
+	return ret;
+}
+
+/* Describes GPU work that threads launched in no range of theirs while another thread of the process
+ * has ranges: PyTorch's autograd threads launch the backward pass.
+ */
+static void describe_other_threads(const struct work *w, struct nsx_section *out)
+{
+	const struct nsx_trace *t = w->t;
+	const uint32_t *main = find_threads_with_ranges(w, out->arena);
 	int64_t *ns, all_ns = 0;
 	uint32_t most = 0;
 
-	nsx_few(has_ranges, out->arena, t->nprocesses);
 	nsx_few(ns, out->arena, (size_t)t->nthreads + 1);
-	for (uint32_t i = 0; i < t->nthreads; i++)
-		if (t->thread[i].process != NSX_NONE)
-			has_ranges[t->thread[i].process] |= t->thread[i].nnvtx > 0;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = nsx_op_call(&t->ops, i), h;
+		uint32_t call = nsx_op_call(&t->ops, i), h, p;
 
-		if (call == NSX_NONE || !nsx_op_counts(t, i))
+		if (call == NSX_NONE || !nsx_op_counts(t, i) || nsx_op_range(w->f, i) != NSX_NONE)
 			continue;
 		h = nsx_call_thread(t, call);
-		if (t->thread[h].nnvtx || t->thread[h].process == NSX_NONE ||
-		    !has_ranges[t->thread[h].process])
+		p = t->thread[h].process;
+		if (p == NSX_NONE || main[p] == NSX_NONE || main[p] == h)
 			continue;
 		nsx_add_to(&ns[h], nsx_op_ns(&t->ops, i));
 		nsx_add_to(&all_ns, nsx_op_ns(&t->ops, i));
@@ -351,13 +367,14 @@ static void describe_rangeless_threads(const struct work *w, struct nsx_section 
 			most = h;
 	}
 	if (all_ns)
-		nsx_md_text(out, "Threads without ranges launched %s of GPU work that belongs to "
-				 "no range, most of it by thread %s%s: `ask TRACE range NAME` shows "
-				 "what they launched while a range was open.",
+		nsx_md_text(out, "Other threads launched %s of GPU work in no range of theirs, "
+				 "most of it by thread %s%s: `ask TRACE range NAME` shows what "
+				 "they launched while a range was open.",
 			    nsx_text_ns(out->arena, (double)all_ns), t->thread[most].name ?
 			    nsx_md_name(out, nsx_text(t, t->thread[most].name)) :
 			    nsx_say(out, "%lld", (long long)t->thread[most].tid),
-			    say_open_meanwhile(w, most, ns[most], out));
+			    say_open_meanwhile(w, most, main[t->thread[most].process], ns[most],
+					       out));
 }
 
 static void add_notes(const struct work *w, const char *reason, struct nsx_section *out)
@@ -420,7 +437,7 @@ static int nvtx_finish(const struct nsx_run *run, struct nsx_section *out, struc
 		return 0;
 	}
 	nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG, EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
-	describe_rangeless_threads(&w, out);
+	describe_other_threads(&w, out);
 	return 0;
 }
 
