@@ -132,7 +132,7 @@ static int read_other_work(void *ctx, int64_t rid NSX_UNUSED,
 
 	if (c->activity == NSX_A_MEMCPY)
 		snprintf(name, sizeof(name), "Memcpy %s", nsx_copy_direction(
-				 c->schema->copy_kind[nsx_u8_or(&v[NAMED_BY], 0)]));
+				 c->schema->copy_kinds.of[nsx_u8_or(&v[NAMED_BY], 0)]));
 	else if (is_graph && v[NAMED_BY].type == NSX_V_I64)
 		snprintf(name, sizeof(name), "Graph %lld", (long long)v[NAMED_BY].u.i);
 	else

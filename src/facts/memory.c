@@ -19,9 +19,11 @@ const char *const nsx_mem_class_names[NSX_NMEM_CLASSES] = {
 enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
        POOL, POOL_BYTES, POOL_USED };
 
-static enum nsx_mem_class memory_class_of(int64_t kind)
+static enum nsx_mem_class memory_class_of(const struct nsx_schema *s, const struct nsx_val *v)
 {
-	switch (kind) {
+	int64_t kind = nsx_i64_or(v, -1);
+
+	switch ((uint64_t)kind > UINT8_MAX ? kind : s->mem_kinds.of[kind]) {
 	case NSX_MEM_PAGEABLE:
 	case NSX_MEM_PINNED:
 		return NSX_MC_HOST;
@@ -37,10 +39,16 @@ static enum nsx_mem_class memory_class_of(int64_t kind)
 	}
 }
 
+struct memory_rows {
+	const struct nsx_schema *s;
+	struct nsx_memory *m;
+};
+
 static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 			 struct nsx_err *err)
 {
-	struct nsx_memory *m = ctx;
+	const struct memory_rows *rows = ctx;
+	struct nsx_memory *m = rows->m;
 	int64_t op = nsx_i64_or(&v[OPERATION], -1), corr = nsx_i64_or(&v[CORR], 0);
 	struct nsx_mem_event e;
 
@@ -57,7 +65,7 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 		.device_id = nsx_i64_or(&v[DEVICE_ID], 0),
 		.bytes = v[BYTES].u.i,
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
-		.kind = (uint8_t)memory_class_of(nsx_i64_or(&v[MEM_KIND], -1)),
+		.kind = (uint8_t)memory_class_of(rows->s, &v[MEM_KIND]),
 		.is_free = op == NSX_MEM_FREE};
 	if (nsx_push(m->events, m->nevents, m->cap_events, "memory events", err, e))
 		return err->rc;
@@ -157,8 +165,10 @@ static int match_allocations(struct nsx_memory *m, struct nsx_err *err)
 
 int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret, struct nsx_err *err)
 {
+	struct memory_rows rows = {s, ret};
+
 	*ret = (struct nsx_memory){.events = NULL};
-	return nsx_view_each(s, memory_event, memory_on_row, ret, err, start_ns,
+	return nsx_view_each(s, memory_event, memory_on_row, &rows, err, start_ns,
 			     global_pid, device_id, address, bytes, mem_kind,
 			     operation, corr, pool_address, pool_bytes,
 			     pool_used_bytes) ?: match_allocations(ret, err);

@@ -130,6 +130,10 @@ const char *const nsx_copy_labels[NSX_NCOPY_KINDS] = {
 	"Peer-to-Peer", "Unified Host-to-Device", "Unified Device-to-Host",
 	"Unified Device-to-Device",
 };
+const char *const nsx_mem_labels[NSX_NMEM_KINDS] = {
+	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
+	"Managed Static", "Unknown",
+};
 
 static int64_t query_count(struct nsx_db *db, const char *head, const char *table, const char *tail)
 {
@@ -477,14 +481,38 @@ static const struct gpu_fields *gpu_fields_of(enum nsx_view v)
 	return NULL;
 }
 
-/* Translates the kind of a copy if the file has its own numbering. */
-static void schema_add_kind(const struct nsx_schema *s, enum nsx_field f, struct nsx_buf *b)
+/* The file's own numbers of the kinds in a column; NULL: the usual ones, or the column has none. */
+static const struct nsx_own_kinds *own_kinds_of(const struct nsx_schema *s, enum nsx_field f)
+{
+	const struct nsx_own_kinds *k = NULL;
+
+	switch (f) {
+	case NSX_F_memcpy_copy_kind:
+	case NSX_F_enum_memcpy_id:
+		k = &s->copy_kinds;
+		break;
+	case NSX_F_memcpy_src_kind:
+	case NSX_F_memcpy_dst_kind:
+	case NSX_F_memset_mem_kind:
+	case NSX_F_memory_event_mem_kind:
+	case NSX_F_enum_mem_kind_id:
+		k = &s->mem_kinds;
+		break;
+	default:
+		break;
+	}
+	return k && k->any ? k : NULL;
+}
+
+/* Translates kinds that the file numbers in its own way. */
+static void schema_add_kind(const struct nsx_schema *s, const struct nsx_own_kinds *k,
+			    enum nsx_field f, struct nsx_buf *b)
 {
 	nsx_buf_adds(b, "CASE ");
 	nsx_sql_name(b, s->column[f]);
-	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kind); i++)
-		if (s->copy_kind[i] != i)
-			nsx_buf_printf(b, " WHEN %u THEN %u", i, s->copy_kind[i]);
+	for (unsigned i = 0; i < ARRAY_LEN(k->of); i++)
+		if (k->of[i] != i)
+			nsx_buf_printf(b, " WHEN %u THEN %u", i, k->of[i]);
 	nsx_buf_adds(b, " ELSE ");
 	nsx_sql_name(b, s->column[f]);
 	nsx_buf_adds(b, " END");
@@ -497,8 +525,8 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f, struct nsx_
 	bool is_end = g && f == g->end_ns;
 	struct nsx_buf own = {0};
 
-	if (s->has_own_kinds && (f == NSX_F_memcpy_copy_kind || f == NSX_F_enum_memcpy_id)) {
-		schema_add_kind(s, f, b);
+	if (own_kinds_of(s, f)) {
+		schema_add_kind(s, own_kinds_of(s, f), f, b);
 		return;
 	}
 	if (!g || !(is_end || f == g->start_ns)) {
@@ -563,27 +591,36 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	}
 }
 
-static int note_copy_kind(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-			  struct nsx_err *err NSX_UNUSED)
+struct known_kinds {
+	struct nsx_own_kinds *own;
+	const char *const *label;
+	unsigned n;
+};
+
+static int note_kind(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
 {
-	struct nsx_schema *s = ctx;
+	struct known_kinds *x = ctx;
 
 	if (v[0].type != NSX_V_I64 || (uint64_t)v[0].u.i > UINT8_MAX)
 		return 0;
-	for (unsigned k = 0; k < NSX_NCOPY_KINDS; k++)
-		if (nsx_is_text(&v[1], nsx_copy_labels[k])) {
-			s->copy_kind[v[0].u.i] = (uint8_t)k;
-			s->has_own_kinds |= v[0].u.i != k;
+	for (unsigned k = 0; k < x->n; k++)
+		if (nsx_is_text(&v[1], x->label[k])) {
+			x->own->of[v[0].u.i] = (uint8_t)k;
+			x->own->any |= v[0].u.i != k;
 		}
 	return 0;
 }
 
-/* Fills s->copy_kind from the labels in the file. A kind without a known label keeps its number. */
-static int read_copy_kinds(struct nsx_schema *s, struct nsx_err *err)
+static int read_kinds(struct nsx_schema *s, struct nsx_err *err)
 {
-	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kind); i++)
-		s->copy_kind[i] = (uint8_t)i;
-	return nsx_view_each(s, enum_memcpy, note_copy_kind, s, err, id, label);
+	struct known_kinds copy = {&s->copy_kinds, nsx_copy_labels, NSX_NCOPY_KINDS};
+	struct known_kinds mem = {&s->mem_kinds, nsx_mem_labels, NSX_NMEM_KINDS};
+
+	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kinds.of); i++)
+		s->copy_kinds.of[i] = s->mem_kinds.of[i] = (uint8_t)i;
+	return nsx_view_each(s, enum_memcpy, note_kind, &copy, err, id, label) ?:
+	       nsx_view_each(s, enum_mem_kind, note_kind, &mem, err, id, label);
 }
 
 /* Keeps a setting that is needed early; the first one of its name. */
@@ -677,7 +714,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret, struct nsx_err *
 	resolve_views(ret);
 	miss_names(ret);
 	rc = !is_export(ret) ? refuse_foreign(ret, err) :
-	     read_copy_kinds(ret, err) ?:
+	     read_kinds(ret, err) ?:
 	     nsx_view_each(ret, export_meta, note_setting, ret, err, name, value) ?:
 	     nsx_view_each(ret, capture_meta, note_setting, ret, err, name, value) ?:
 	     nsx_view_each(ret, system_env, note_setting, ret, err, name, value);

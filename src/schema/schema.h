@@ -110,8 +110,19 @@ struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	bool was_read[NSX_NVIEWS]; /* whether the view's table was read, so that damage is known */
 };
 
-/* Labels that exporters use for kinds of copies: "Host-to-Device" for NSX_COPY_HTOD. */
+/* Labels that exporters use for kinds of copies ("Host-to-Device" for NSX_COPY_HTOD) and of memory
+ * ("Pinned" for NSX_MEM_PINNED).
+ */
 extern const char *const nsx_copy_labels[NSX_NCOPY_KINDS];
+extern const char *const nsx_mem_labels[NSX_NMEM_KINDS];
+
+/* What the numbers of kinds mean by the labels in the file. A kind without a known label keeps its
+ * number.
+ */
+struct nsx_own_kinds {
+	bool any; /* the file numbers kinds in its own way */
+	uint8_t of[256];
+};
 
 struct nsx_schema {
 	struct nsx_db *db;
@@ -126,9 +137,8 @@ struct nsx_schema {
 	struct nsx_reach *reach; /* set by the loader                          */
 	struct nsx_losses *losses; /* unreadable tables and rows               */
 	bool on_windows; /* recorded on Windows                              */
-	bool has_own_kinds; /* the file numbers copy kinds in its own way, see copy_kind */
-	uint8_t copy_kind[256]; /* NSX_COPY_... by the file's copyKind, from the labels
-				   in ENUM_CUDA_MEMCPY_OPER                  */
+	struct nsx_own_kinds copy_kinds; /* NSX_COPY_... by ENUM_CUDA_MEMCPY_OPER */
+	struct nsx_own_kinds mem_kinds;	 /* NSX_MEM_... by ENUM_CUDA_MEM_KIND */
 	struct nsx_shifts *shifts; /* empty until the trace is loaded        */
 	struct nsx_arena *arena;
 };

@@ -156,13 +156,19 @@ static int keep_copy(struct nsx_part *p, const struct nsx_val *v, enum nsx_op_ki
 	return 0;
 }
 
+static uint8_t read_mem_kind(const struct nsx_part *p, const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 && (uint64_t)v->u.i < UINT8_MAX ?
+		       p->l->t->schema->mem_kinds.of[v->u.i] : NSX_MEM_UNKNOWN;
+}
+
 static int read_memcpy(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err)
 {
 	return keep_copy(p, v, NSX_OP_MEMCPY, &v[COPY_NODE], (struct nsx_copy){
 		.bytes = read_bytes(&v[BYTES]),
-		.copy_kind = p->l->t->schema->copy_kind[nsx_u8_or(&v[COPY_KIND], 0)],
-		.src_kind = nsx_u8_or(&v[SRC_KIND], NSX_MEM_UNKNOWN),
-		.dst_kind = nsx_u8_or(&v[DST_KIND], NSX_MEM_UNKNOWN),
+		.copy_kind = p->l->t->schema->copy_kinds.of[nsx_u8_or(&v[COPY_KIND], 0)],
+		.src_kind = read_mem_kind(p, &v[SRC_KIND]),
+		.dst_kind = read_mem_kind(p, &v[DST_KIND]),
 		.cause = nsx_u8_or(&v[CAUSE], 0),
 		.src_id = nsx_u32_or(&v[SRC_DEVICE], NSX_NONE),
 		.dst_id = nsx_u32_or(&v[DST_DEVICE], NSX_NONE),
@@ -179,7 +185,7 @@ static int read_memset(struct nsx_part *p, const struct nsx_val *v, struct nsx_e
 	return keep_copy(p, v, NSX_OP_MEMSET, &v[SET_NODE], (struct nsx_copy){
 		.bytes = read_bytes(&v[SET_BYTES]),
 		.src_kind = NSX_MEM_UNKNOWN,
-		.dst_kind = nsx_u8_or(&v[MEM_KIND], NSX_MEM_UNKNOWN),
+		.dst_kind = read_mem_kind(p, &v[MEM_KIND]),
 		.src_id = NSX_NONE,
 		.dst_id = NSX_NONE,
 	}, err);

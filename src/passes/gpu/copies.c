@@ -77,16 +77,11 @@ static const char *const cause_names[NSX_NMIGRATE_CAUSES] = {
 	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",
 	"Eviction", "Access counters",
 };
-/* Labels for exports without label tables (before 2022.4). */
-static const char *const mem_labels[] = {
-	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-	"Managed Static", "Unknown",
-};
 
 /* Labels -------------------------------------------------------------------*/
 
 struct labels {
-	const uint8_t *kind; /* label index by kind id; NULL: the id itself  */
+	const uint8_t *kind; /* label index by kind id                       */
 	const char **label;
 	struct nsx_arena *a;
 };
@@ -97,7 +92,7 @@ static int read_copy_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_v
 	struct labels *l = ctx;
 
 	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 && v[1].type == NSX_V_TEXT)
-		l->label[l->kind ? l->kind[v[0].u.i] : v[0].u.i] = nsx_val_text(&v[1], l->a);
+		l->label[l->kind[v[0].u.i]] = nsx_val_text(&v[1], l->a);
 	return 0;
 }
 
@@ -105,15 +100,15 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		       struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
-	struct labels c = {s->copy_kind, g->copy_label, out->arena};
-	struct labels m = {NULL, g->mem_label, out->arena};
+	struct labels c = {s->copy_kinds.of, g->copy_label, out->arena};
+	struct labels m = {s->mem_kinds.of, g->mem_label, out->arena};
 
 	for (unsigned i = 0; i < 256; i++) {
 		g->direction[i] = nsx_copy_direction(i);
 		g->copy_label[i] = i < NSX_NCOPY_KINDS ?
 					   nsx_copy_labels[i] :
 					   nsx_say(out, "kind %u", i);
-		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ? mem_labels[i] : g->copy_label[i];
+		g->mem_label[i] = i < NSX_NMEM_KINDS ? nsx_mem_labels[i] : g->copy_label[i];
 	}
 	if (nsx_view_each(s, enum_memcpy, read_copy_label, &c, err, id, label))
 		return err->rc;

@@ -339,17 +339,15 @@ static void check_impossible(struct nsx_quality *q)
 			  "cut where the next record of the stream begins"), NSX_SEV_LOW);
 }
 
-/* Checks whether labels and numbers of copy kinds disagree. */
-static void check_copy_kinds(struct nsx_quality *q)
+/* Checks whether labels and numbers of kinds disagree. */
+static void check_kinds(struct nsx_quality *q, const char *check, const uint8_t *kind,
+			const char *const *label, unsigned n)
 {
-	const uint8_t *kind = q->t->schema->copy_kind;
-
-	for (unsigned i = 0; i < NSX_NCOPY_KINDS; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (kind[i] != i)
-			nsx_check(q, "copy_kinds", WARN, "copies", 0,
+			nsx_check(q, check, WARN, "copies", 0,
 				  "kind %u is %s in the file's own table, but usually %s: "
-				  "the file's table is used", i, nsx_copy_labels[kind[i]],
-				  nsx_copy_labels[i]);
+				  "the file's table is used", i, label[kind[i]], label[i]);
 }
 
 /* Reports failed calls. A program that continues after a failure may expect it, for example when it
@@ -377,6 +375,7 @@ void nsx_check_gpu(struct nsx_quality *q)
 	check_calls(q);
 	check_clocks(q);
 	check_impossible(q);
-	check_copy_kinds(q);
+	check_kinds(q, "copy_kinds", q->t->schema->copy_kinds.of, nsx_copy_labels, NSX_NCOPY_KINDS);
+	check_kinds(q, "memory_kinds", q->t->schema->mem_kinds.of, nsx_mem_labels, NSX_NMEM_KINDS);
 	check_graphs(q);
 }
