@@ -2,8 +2,8 @@
  *
  * A channel is a communicator if the trace names it (NCCL's payload of the range around the
  * launch); else a CUDA stream. For MPI it is a handle. The exposed part of a collective is
- * the time without a computing kernel of its rank; that of an MPI call is the time in which
- * the GPU was idle.
+ * the time without a computing kernel of its rank; of collectives that run at once, the rank waits
+ * for the one that ends first. That of an MPI call is the time in which the GPU was idle.
  */
 #include <math.h>
 #include "base/group.h"
@@ -258,12 +258,53 @@ static void fill_in_comms(struct events *l)
 
 NSX_ORDER(cmp_stream, struct event, UP(stream));
 
+static int cmp_end(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return NSX_CMP(x->start_ns + x->length_ns, y->start_ns + y->length_ns) ?:
+	       NSX_CMP(x->start_ns, y->start_ns);
+}
+
+/* Sets the exposed parts of a device's collectives. spans: those of the collectives before, joined;
+ * what is exposed of them counts for them.
+ */
+static int set_exposed(struct nsx_maker *m, const struct nsx_member *x, struct events *l,
+		       struct nsx_err *err)
+{
+	const struct nsx_spans *compute = &m->f->device[x->device].compute;
+	struct nsx_span *spans;
+	int64_t *prefix;
+	size_t n = 0;
+
+	if (!nsx_new_array(spans, m->a, l->n, "collectives", err) ||
+	    nsx_spans_prefix(m->a, compute, &prefix, err))
+		return err->rc;
+	nsx_sort(l->v, l->n, sizeof(*l->v), cmp_end);
+	for (struct event *e = l->v; e < l->v + l->n; e++) {
+		struct nsx_span now = {e->start_ns, e->start_ns + e->length_ns};
+		int64_t ns = e->length_ns -
+			     nsx_spans_within(compute, prefix, now.start_ns, now.end_ns);
+
+		for (; n && spans[n - 1].end_ns > now.start_ns; n--) {
+			int64_t from = NSX_MAX(spans[n - 1].start_ns, e->start_ns);
+
+			ns -= spans[n - 1].end_ns - from -
+			      nsx_spans_within(compute, prefix, from, spans[n - 1].end_ns);
+			now.start_ns = NSX_MIN(now.start_ns, spans[n - 1].start_ns);
+		}
+		spans[n++] = now;
+		e->exposed = share_of(ns, e->length_ns);
+	}
+	nsx_arena_drop(m->a, spans);
+	return 0;
+}
+
 static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		    struct events *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->t;
 	const struct nsx_device *dev = &t->device[x->device];
-	size_t at = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		struct event e = {.start_ns = nsx_op_start(&t->ops, i), .bytes = -1,
@@ -282,12 +323,11 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 			e.comm = call->communicator;
 			e.bytes = round_bytes(call->bytes);
 		}
-		e.exposed = share_of(e.length_ns - nsx_spans_covered(
-			&m->f->device[x->device].compute, &at, e.start_ns,
-			e.start_ns + e.length_ns), e.length_ns);
 		if (nsx_push(l->v, l->n, l->cap, "collectives", err, e))
 			return err->rc;
 	}
+	if (set_exposed(m, x, l, err))
+		return err->rc;
 	if (l->n && m->nccl.n) {
 		nsx_sort(l->v, l->n, sizeof(*l->v), cmp_stream);
 		fill_in_comms(l);
@@ -337,8 +377,7 @@ static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	return cmp_channel_of(x, y) ?: NSX_CMP(x->start_ns + x->length_ns, y->start_ns + y->length_ns) ?:
-	       NSX_CMP(x->start_ns, y->start_ns) ?: strcmp(x->name, y->name);
+	return cmp_channel_of(x, y) ?: cmp_end(x, y) ?: strcmp(x->name, y->name);
 }
 
 /* Numbers operations in order of first use. */
