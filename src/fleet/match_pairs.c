@@ -1,4 +1,4 @@
-/* match_pairs.c - finds who sends to whom without a communicator's payload.
+/* match_pairs.c - finds who sends to whom if no payload names a communicator of the two.
  *
  * Pipeline stages pass data to the next stage, and a rank's part of a transfer ends when its
  * partner's does. Partners are equally far apart everywhere in the job. They share no communicator
@@ -39,15 +39,47 @@ struct pairs {
 	struct nsx_fleet *f;
 	struct parts *rank;
 	const struct nsx_fcomm *of_all; /* a communicator of all ranks; NULL: none */
+	struct nsx_groups named; /* communicators that payloads of sends and receives name */
+	struct nsx_fcomm *of_name;
 	int64_t world;
 	struct nsx_arena *a;
 };
 
 NSX_ORDER(cmp_part, struct part, UP(end_ns), UP(channel), UP(i));
 
-static bool is_unpaired(const struct nsx_dchannel *c)
+static int list_named(struct pairs *p, struct nsx_err *err)
 {
-	return nsx_is_of_pairs(c) && !c->comm && c->has_times && !c->is_rest;
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		for (size_t i = 0; i < p->f->rank[r].d->nchannels; i++) {
+			struct nsx_dchannel *c = &p->f->rank[r].d->channels[i];
+			struct nsx_fcomm *x = !nsx_is_of_pairs(c) || !c->comm ? NULL :
+				nsx_group_value(&p->named, &p->of_name, c->comm, 0,
+						"communicators", err);
+			struct nsx_fmember *m = x ? nsx_one_more(p->a, x->m, x->n, sizeof(*m),
+								 "members", err) : NULL;
+
+			if (!m && nsx_is_of_pairs(c) && c->comm)
+				return err->rc;
+			if (!m)
+				continue;
+			x->m = m;
+			x->m[x->n++] = (struct nsx_fmember){.rank = r, .c = c};
+		}
+	return 0;
+}
+
+static const struct nsx_fcomm *named_of(const struct pairs *p, const struct nsx_dchannel *c)
+{
+	return &p->of_name[nsx_group_find(&p->named, c->comm, 0)];
+}
+
+/* Whether the partners of a channel's sends and receives are unknown: a communicator of more than
+ * two ranks does not tell them.
+ */
+static bool is_unpaired(const struct pairs *p, const struct nsx_dchannel *c)
+{
+	return nsx_is_of_pairs(c) && c->has_times && !c->is_rest &&
+	       (!c->comm || named_of(p, c)->n > 2);
 }
 
 static int match_pairs_list_parts(struct pairs *p, uint32_t r, struct nsx_err *err)
@@ -57,13 +89,13 @@ static int match_pairs_list_parts(struct pairs *p, uint32_t r, struct nsx_err *e
 	size_t n = 0;
 
 	for (size_t c = 0; c < d->nchannels; c++)
-		n += is_unpaired(&d->channels[c]) ? d->channels[c].n : 0;
+		n += is_unpaired(p, &d->channels[c]) ? d->channels[c].n : 0;
 	if (!nsx_new_array(x->v, p->a, n, "sends and receives", err))
 		return err->rc;
 	for (uint32_t c = 0; c < d->nchannels; c++) {
 		const struct nsx_dchannel *ch = &d->channels[c];
 
-		for (size_t i = 0; is_unpaired(ch) && i < ch->n; i++)
+		for (size_t i = 0; is_unpaired(p, ch) && i < ch->n; i++)
 			x->v[x->n++] = (struct part){
 				nsx_common_ns(p->f, r, nsx_coll_end(ch, i)), i, c,
 				NSX_NONE};
@@ -225,9 +257,12 @@ static double spread_of_members(const struct pairs *p, uint32_t r, uint32_t chan
 static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel,
 			    const int64_t *distance)
 {
+	const struct nsx_dchannel *c = &p->f->rank[r].d->channels[channel];
 	const struct parts *x = &p->rank[r];
 	double least = INFINITY;
 
+	if (c->comm)
+		return !isinf(spread_of_members(p, r, channel, named_of(p, c)));
 	if (!x->ncomms)
 		return p->of_all && !isinf(spread_of_members(p, r, channel, p->of_all));
 	for (uint32_t i = 0; i < x->ncomms; i++)
@@ -250,10 +285,10 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 		for (uint32_t c = 0; c < f->rank[r].d->nchannels && !rc; c++) {
 			const struct nsx_dchannel *ch = &f->rank[r].d->channels[c];
 
-			if (!is_unpaired(ch))
+			if (!is_unpaired(p, ch))
 				continue;
-			vote = nsx_group_value(&streams, &votes, (uint64_t)ch->stream, 0,
-					       "streams", err);
+			vote = nsx_group_value(&streams, &votes, (uint64_t)ch->stream,
+					       ch->comm != 0, "streams", err);
 			if (vote)
 				*vote += is_of_alltoalls(p, r, c, distance) ? 1 : -1;
 			else
@@ -265,9 +300,11 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 
 		x->n = 0;
 		for (size_t i = 0; i < n; i++) {
-			int64_t stream = f->rank[r].d->channels[x->v[i].channel].stream;
+			const struct nsx_dchannel *ch =
+				&f->rank[r].d->channels[x->v[i].channel];
 
-			if (votes[nsx_group_find(&streams, (uint64_t)stream, 0)] <= 0)
+			if (votes[nsx_group_find(&streams, (uint64_t)ch->stream,
+						 ch->comm != 0)] <= 0)
 				x->v[x->n++] = x->v[i];
 		}
 	}
@@ -275,26 +312,36 @@ static int drop_alltoalls(struct pairs *p, struct nsx_err *err)
 	return rc;
 }
 
+/* Two ranks whose parts may end together; the channel of each: NSX_NONE: all. */
+struct link {
+	uint32_t x, y, of_x, of_y;
+	double share; /* joined parts relative to those of the longer channel */
+};
+
+static bool is_free(const struct part *p, uint32_t channel)
+{
+	return p->with == NSX_NONE && (channel == NSX_NONE || channel == p->channel);
+}
+
 /* Counts free parts of two ranks that end together, and lists by how much their ends differ;
  * takes_them: also joins them.
  */
-static size_t match_pairs_join(struct pairs *p, uint32_t x, uint32_t y, bool takes_them,
-			       double *ret)
+static size_t match_pairs_join(struct pairs *p, const struct link *l, bool takes_them, double *ret)
 {
-	struct part *a = p->rank[x].v, *a_end = a + p->rank[x].n;
-	struct part *b = p->rank[y].v, *b_end = b + p->rank[y].n;
+	struct part *a = p->rank[l->x].v, *a_end = a + p->rank[l->x].n;
+	struct part *b = p->rank[l->y].v, *b_end = b + p->rank[l->y].n;
 	size_t n = 0;
 
 	while (a < a_end && b < b_end) {
 		double by = b->end_ns - a->end_ns;
 
-		if (by > NEAR_NS || a->with != NSX_NONE) {
+		if (by > NEAR_NS || !is_free(a, l->of_x)) {
 			a++;
-		} else if (by < -NEAR_NS || b->with != NSX_NONE) {
+		} else if (by < -NEAR_NS || !is_free(b, l->of_y)) {
 			b++;
 		} else {
-			a->with = takes_them ? y : NSX_NONE;
-			b->with = takes_them ? x : NSX_NONE;
+			a->with = takes_them ? l->y : NSX_NONE;
+			b->with = takes_them ? l->x : NSX_NONE;
 			a++;
 			b++;
 			ret[n++ % MOST_COMPARED] = by;
@@ -336,9 +383,17 @@ static void count_joined(const struct pairs *p, struct joined *x)
 	}
 }
 
-/* Joins the parts of neighbours; few that agree are chance. A part has one partner. Of two stages
- * each is the next of the other.
+/* The next stage of a rank that may be its partner; NSX_NONE: none. Of two stages each is the next
+ * of the other.
  */
+static uint32_t partner_of(const struct pairs *p, uint32_t r, const struct joined *x)
+{
+	uint32_t k = next_stage(p, r, x, false);
+
+	return k == NSX_NONE || (k < r && x->size == 2) || !may_be_partners(p, r, k) ? NSX_NONE : k;
+}
+
+/* Joins the parts of neighbours; few that agree are chance. A part has one partner. */
 static struct joined join_all(struct pairs *p, int64_t by, int64_t size)
 {
 	struct joined ret = {.by = by, .size = size};
@@ -346,15 +401,16 @@ static struct joined join_all(struct pairs *p, int64_t by, int64_t size)
 	size_t npairs = 0;
 
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
-		uint32_t k = next_stage(p, r, &ret, false);
+		uint32_t k = partner_of(p, r, &ret);
+		struct link l = {r, k, NSX_NONE, NSX_NONE, 0};
 		size_t n;
 
-		if (k == NSX_NONE || (k < r && size == 2) || !may_be_partners(p, r, k))
+		if (k == NSX_NONE)
 			continue;
-		n = match_pairs_join(p, r, k, false, diff);
+		n = match_pairs_join(p, &l, false, diff);
 		if (n <= NSX_MIN(p->rank[r].n, p->rank[k].n) / 4)
 			continue;
-		match_pairs_join(p, r, k, true, diff);
+		match_pairs_join(p, &l, true, diff);
 		ret.n += n;
 		ret.apart += log(nsx_spread_of(diff, NSX_MIN(n, MOST_COMPARED), &middle) +
 				 LEAST_NS);
@@ -370,6 +426,41 @@ static void part_all(struct pairs *p)
 	for (uint32_t r = 0; r < p->f->nranks; r++)
 		for (size_t i = 0; i < p->rank[r].n; i++)
 			p->rank[r].v[i].with = NSX_NONE;
+}
+
+NSX_ORDER(cmp_link, struct link, DOWN(share), UP(x), UP(y), UP(of_x), UP(of_y));
+
+/* Joins the parts of neighbours channel by channel, first those of channels that agree best: of
+ * stages that work in step, a rank's message from the one before it ends when it sends to the next.
+ */
+static int join_channels(struct pairs *p, const struct joined *x, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_free_at) struct link *v = NULL;
+	double diff[MOST_COMPARED];
+	size_t n = 0, cap = 0;
+
+	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		struct link l = {.x = r, .y = partner_of(p, r, x)};
+		const struct nsx_digest *a = p->f->rank[r].d;
+		const struct nsx_digest *b = l.y == NSX_NONE ? NULL : p->f->rank[l.y].d;
+
+		for (l.of_x = 0; b && l.of_x < a->nchannels; l.of_x++)
+			for (l.of_y = 0; l.of_y < b->nchannels; l.of_y++) {
+				const struct nsx_dchannel *c = &a->channels[l.of_x];
+				const struct nsx_dchannel *d = &b->channels[l.of_y];
+
+				if (!is_unpaired(p, c) || !is_unpaired(p, d))
+					continue;
+				l.share = (double)match_pairs_join(p, &l, false, diff) /
+					  (double)NSX_MAX(c->n, d->n);
+				if (4 * l.share > 1 && nsx_push(v, n, cap, "messages", err, l))
+					return err->rc;
+			}
+	}
+	nsx_sort(v, n, sizeof(*v), cmp_link);
+	for (size_t i = 0; i < n; i++)
+		match_pairs_join(p, &v[i], true, diff);
+	return 0;
 }
 
 /* The pipelines that join most parts at a distance; the longest of those that join equally many. */
@@ -577,7 +668,7 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct pairs p = {.f = f, .world = nsx_fleet_world(f), .a = nsx_arena_new()};
 	struct joined x = {0};
-	int rc = 0;
+	int rc = list_named(&p, err);
 
 	p.rank = nsx_arena_get(p.a, f->nranks * sizeof(*p.rank));
 	for (uint32_t r = 0; r < f->nranks && !rc; r++)
@@ -589,13 +680,15 @@ int nsx_pair_up(struct nsx_fleet *f, struct nsx_err *err)
 	if (!rc)
 		x = find_pipelines(&p);
 	if (x.n)
-		join_all(&p, x.by, x.size);
+		rc = join_channels(&p, &x, err);
 	if (x.n && !f->mesh.n)
 		f->mesh = (struct nsx_mesh){
 			.axis = {{.name = "pp", .size = count_stages(&p, &x), .stride = x.by}},
 			.n = 1, .is_found = true};
 	for (uint32_t r = 0; r < f->nranks && x.n && !rc; r++)
 		rc = split_channels(&p, r, err);
+	nsx_groups_done(&p.named);
+	free(p.of_name);
 	nsx_arena_free(p.a);
 	return rc;
 }

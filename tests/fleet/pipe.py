@@ -6,9 +6,10 @@ of the tensor pair and a send to the next stage. Then come reducescatter, optimi
 the data pair, and an allreduce of all ranks. All collectives are waited for. Clocks of hosts are off
 by up to 5 ms.
 
-usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [alone] [norm]
+usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [group] [alone] [norm]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
   stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators;
+  group: the stages of a pipeline share one;
   alone: 4 ranks, a stage each, that only send to each other; norm: they also make an
   allreduce of all ranks
 """
@@ -62,7 +63,7 @@ class Job:
             for d in range(DP):
                 for t in range(TP):
                     if 0 <= before < PP:
-                        self.together([rank(t, d, before), rank(t, d, p)], 'SendRecv', 30 + is_back, 60e3, 'pp %d %d %d' % (t, d, min(p, before)))
+                        self.together([rank(t, d, before), rank(t, d, p)], 'SendRecv', 30 + is_back, 60e3, 'pp %d %d %d' % (t, d, 0 if 'group' in sys.argv else min(p, before)))
                 for t in range(TP):
                     self.compute(rank(t, d, p), 2e6 if is_back else 1e6, 'gemm_back' if is_back else 'gemm')
                 self.together([rank(t, d, p) for t in range(TP)], 'AllReduce', 24, 80e3, 'tp %d %d' % (d, p))
