@@ -178,9 +178,9 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 
 		if (z == x || !may_be_own(m, y, z, by))
 			continue;
-		is_done = y->c->comm; /* the nearest member of a known communicator is enough */
 		if (!nsx_lay(z, &on_z, bound_ns(m, z, y), m->fits) ||
-		    on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread))
+		    (!y->c->comm &&
+		     on_z.spread > NSX_MIN(NSX_TOGETHER_NS, MUCH_NEARER * y->spread)))
 			continue;
 		y->shift = z->shift + on_z.shift;
 		is_done = true;
