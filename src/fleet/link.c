@@ -21,24 +21,31 @@
 
 enum { MOST_ALONE = 8 }; /* more slow links than this are priced only together */
 
-/* The shortest length of the k-th collective. If members are missing, the transfer may be shorter
- * still: the length then proves no slow link, but bounds what is usual. *ret_is_sure: no member is
- * missing.
+/* The shortest length of the k-th collective; if all members have one clock, the time from the last
+ * start to the first end, as the rank that always comes last may also end a little later than the
+ * others. If members are missing, the transfer may be shorter still: the length then proves no slow
+ * link, but bounds what is usual. *ret_is_sure: no member is missing.
  */
 static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t k,
 			  bool *ret_is_sure)
 {
-	int64_t least = INT64_MAX;
+	double least = INFINITY, start = -INFINITY, end = INFINITY;
+	bool is_one_clock = true;
 	struct nsx_coll x;
 	uint32_t n = 0;
 
 	for (uint32_t m = 0; m < c->n; m++)
 		if (nsx_coll_at(&c->m[m], k, &x)) {
+			const struct nsx_frank *r = &f->rank[c->m[m].rank];
+
 			n++;
-			least = NSX_MIN(least, x.ns);
+			least = NSX_MIN(least, (double)x.ns);
+			start = NSX_MAX(start, r->zero_ns + (double)x.start_ns);
+			end = NSX_MIN(end, r->zero_ns + (double)nsx_end_of(&x));
+			is_one_clock &= r->clock == f->rank[c->m->rank].clock;
 		}
 	*ret_is_sure = n == f->family[c->family].most;
-	return n > 1 && nsx_holds_all(c, k) ? (double)least : NAN;
+	return n < 2 || !nsx_holds_all(c, k) ? NAN : is_one_clock ? NSX_MAX(0, end - start) : least;
 }
 
 struct links { /* communicators that are compared: transfers above the usual, and their number */
@@ -146,6 +153,7 @@ struct slow { /* a slow link */
 	uint32_t set; /* slow links of one set were compared with each other */
 	double ns;    /* by which each of its transfers is longer */
 	double ratio; /* relative to the usual ones */
+	bool may_be_work; /* it may have more to move than the others */
 };
 
 /* The time that a step saves if these links were as fast as usual, and these ranks not late. */
@@ -258,9 +266,10 @@ static size_t list_slow(const struct nsx_judge *j, struct links *x, uint32_t set
 			     x->excess[c] * (double)x->compared / steps >=
 				     LEAST_OF_STEP * j->f->step_ns;
 	for (uint32_t c = 0; c < x->ncomms; c++)
-		if (is_slow[c] && !is_of_slow_stage(j->f, x, is_slow, c))
+		if (is_slow[c])
 			ret[n++] = (struct slow){x->comm[c], set, x->excess[c],
-						 1 + x->excess[c] / x->typical};
+						 1 + x->excess[c] / x->typical,
+						 is_of_slow_stage(j->f, x, is_slow, c)};
 	return n;
 }
 
@@ -299,16 +308,33 @@ static uint32_t host_of_links(const struct nsx_judge *j, const struct slow *slow
 	return nhosts == 1 ? ret : NSX_NONE;
 }
 
-/* Prices all slow links, by set or, if they are one host's, together. */
-static int link_price(struct nsx_judge *j, const struct slow *slow, size_t n, struct nsx_err *err)
+/* Drops links that may have more to move than others, and returns how many are left. */
+static size_t keep_sure(struct slow *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!v[i].may_be_work)
+			v[kept++] = v[i];
+	return kept;
+}
+
+/* Prices all slow links, by set or, if they are one host's, together. Links that may have more to
+ * move count only if they go to the host to which all other slow links go.
+ */
+static int link_price(struct nsx_judge *j, struct slow *slow, size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
-	uint32_t host = host_of_links(j, slow, n);
+	uint32_t host = NSX_ANY(i, n, !slow[i].may_be_work) ? host_of_links(j, slow, n) : NSX_NONE;
 	uint32_t *late = nsx_arena_get(j->a, f->nranks * sizeof(*late)), nlate = 0;
 	bool *is_late = nsx_arena_get(j->a, f->nranks * sizeof(*is_late));
 	size_t before = f->nlate;
 	double gain;
 
+	if (host == NSX_NONE) {
+		n = keep_sure(slow, n);
+		host = host_of_links(j, slow, n);
+	}
 	for (size_t i = 0; i < before; i++)
 		for (uint32_t k = 0; k < f->late[i].n; k++)
 			is_late[f->late[i].ranks[k]] = true;

@@ -22,7 +22,7 @@
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
  *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0 half=0 inner=0
- *        second=0 pause=0]
+ *        second=0 pause=0 beside=0]
  *
  * half=1: not one tensor-parallel group has slow links but every second one. inner=1: the stages of a
  * pipeline are next to each other, data-parallel replicas far apart.
@@ -77,6 +77,8 @@ static struct {
 	int half, inner;
 	int pause;    /* ms for which all ranks wait in every seventh step, as for a checkpoint */
 	int second;   /* distance to a second culprit; 0: there is one */
+	int beside;   /* tensor-parallel collectives of the backward pass run beside allreduces; only
+			 in traces */
 	int mpi;      /* collectives are MPI calls, in traces only; 2 to 4: exchanges, too */
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
@@ -440,6 +442,8 @@ static void run_backward(struct rank *v, int s, int with_fault, size_t *mark)
 	for (int i = 0; i < n; i++) {
 		for (int r = 0; r < job.ranks; r++)
 			compute(v, r, s, 10 + i, 10 * MS / n, BWD, with_fault);
+		if (job.beside)
+			reduce_tp(v, s, 0, job.ranks, with_fault);
 		collective_dp(v, s, ALLREDUCE, STREAM_DP, 6 * MS / n, 1);
 		if (with_fault && job.fault == DESYNC && s == job.steps / 2 && i == n / 2)
 			v[job.culprit].v[v[job.culprit].n - 1].name = ALLGATHER;
@@ -992,7 +996,8 @@ static int read_options(int argc, char **argv)
 		    {"payload", &job.payload}, {"root", &job.root},
 		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi},
 		    {"half", &job.half}, {"inner", &job.inner},
-		    {"second", &job.second}, {"pause", &job.pause}};
+		    {"second", &job.second}, {"pause", &job.pause},
+		    {"beside", &job.beside}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');

@@ -47,6 +47,8 @@ planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
 planted half_link slow_link ranks=32 hosts=4 tp=4 ends=25 colls=8 half=1 seed=61001
+# A rank that always comes last may always end a little later than the others: that is no slow link.
+planted last_ends gpu_slow ranks=32 hosts=4 tp=4 ends=25 colls=20 beside=1 seed=7
 # Two ranks are equally slow: each alone costs nothing.
 planted two gpu_slow ranks=16 hosts=2 second=5 seed=3
 planted two_late data_late ranks=32 hosts=4 tp=2 ends=25 colls=8 second=16 seed=6
@@ -111,6 +113,7 @@ planted pp_halo_late data_late ranks=32 hosts=4 tp=2 ends=10 colls=10 steps=24 s
 planted pp_late cpu_late ranks=32 hosts=4 tp=8 pp=4 ends=25 seed=3005
 planted pp_link slow_link ranks=32 hosts=4 tp=4 pp=4 ends=25 skew=20 seed=3017
 planted pp_clocks host_slow ranks=32 hosts=4 tp=2 pp=4 ends=25 skew=100 payload=1 seed=71007
+planted pp_named imbalance ranks=64 hosts=8 tp=2 pp=4 ends=25 colls=10 steps=24 payload=1 seed=991006
 planted pp_most data_most ranks=16 hosts=2 pp=4 ends=25 colls=8 mpi=1 seed=71022
 planted pp_far cpu_late ranks=128 hosts=16 tp=4 pp=4 ends=25 skew=20 format=digest seed=2002
 # Stages in the middle of the mesh: the next rank is of the next stage, data-parallel replicas are far apart.
@@ -199,6 +202,9 @@ piped late 9 payload
 holds 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
 piped none
 piped gpu_slow 5
+# A communicator of all stages does not name the two that wait for each other.
+piped late 2 payload group
+piped stage 1 payload group
 # The own work of a stage before its n-th collective differs from that of other stages; it is
 # estimated from the members of that collective.
 costs() { # FAULT... MOST: the price is at most MOST times the true cost, and no other rank is named
