@@ -288,27 +288,8 @@ static double drift_ratio(const struct drift *x)
 		       late_ns / early_ns : 0;
 }
 
-/* Whether the parts are of two levels, with one step between them that exceeds all other change. */
-static bool is_step(const struct drift *x)
-{
-	for (unsigned from = x->first + 1; from <= x->last; from++) {
-		double low[2] = {INFINITY, INFINITY}, high[2] = {0, 0};
-
-		for (unsigned k = 0; k < PARTS; k++) {
-			bool late = k >= from;
-
-			low[late] = x->part[k] > 0 ? NSX_MIN(low[late], x->part[k]) : low[late];
-			high[late] = NSX_MAX(high[late], x->part[k]);
-		}
-		if (low[1] > SLOWER * high[0] && low[1] * low[0] > high[0] * high[0] &&
-		    low[1] * low[1] > high[0] * high[1])
-			return true;
-	}
-	return false;
-}
-
 /* Whether nearly all kernels that can be compared are slower by at least half of the common
- * slow-down. Among few kernels only a step is proof.
+ * slow-down. Of few kernels, all may have more work from then on.
  */
 static bool are_alike(const struct drift *x, struct nsx_drift *ret)
 {
@@ -335,8 +316,7 @@ static bool are_alike(const struct drift *x, struct nsx_drift *ret)
 	}
 	ret->is_few = n < LEAST_KERNELS;
 	ret->shape_name = name[0];
-	return slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns &&
-	       (n == LEAST_KERNELS || (n && is_step(x)));
+	return n && slower_ns >= (times < FAR ? NEARLY_ALL : ALL) * compared_ns;
 }
 
 int nsx_find_drift(const struct nsx_trace *t, struct nsx_window w, uint32_t device,
