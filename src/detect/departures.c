@@ -3,8 +3,9 @@
  *
  * Slow iterations are explained by the ledger's row that grows most beyond its share in usual
  * iterations. If that row is host time, pauses between calls that exceed every pause of a usual
- * iteration are replayed at their usual length. Operations that usual iterations do not have may
- * be necessary, so they have no price. For other rows the price is the excess itself.
+ * iteration are replayed at their usual length, and if it is kernels, these are. Operations that
+ * usual iterations do not have may be necessary, so they have no price. For other rows the price is
+ * the excess itself.
  */
 #include <math.h>
 #include "detect/detect.h"
@@ -39,6 +40,8 @@ struct slow {
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class, or of its cause       */
+	/* compute: how many times as long it takes, and its share of a usual iteration */
+	double times, share;
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
@@ -132,6 +135,9 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	most = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual);
 	s->row = most.row;
 	s->class_ns = most.class_ns * (double)s->nslow / (double)nslow;
+	s->share = (double)usual.ns[NSX_L_COMPUTE] / (double)NSX_MAX(1, usual.total_ns);
+	s->times = (double)slow.ns[NSX_L_COMPUTE] / (double)nslow * (double)nusual /
+		   (double)NSX_MAX(1, usual.ns[NSX_L_COMPUTE]);
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	s->does_more = (most.row.cls == NSX_L_COMPUTE || most.row.cls == NSX_L_COPY) &&
 		       2 * most.more_ns >= (double)most.row.ns;
@@ -243,6 +249,31 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
+/* Kernels ----------------------------------------------------------------------------*/
+
+/* Plans that kernels take no longer in slow iterations than in usual ones. */
+static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->d->trace->ops;
+	struct nsx_row_list rows = {0};
+	size_t k = 0;
+
+	NSX_EACH_JUDGED(s->d, s->d->facts->limiting, i) {
+		while (k + 1 < s->n && s->v[k].end_ns <= nsx_op_start(o, i))
+			k++;
+		if (s->v[k].slow && o->cls[i] == NSX_C_COMPUTE &&
+		    nsx_list_row(s->d, &rows, i, err))
+			return err->rc;
+	}
+	f->is_assumed = true;
+	f->most_ns = (double)s->excess_ns;
+	f->weight = s->share;
+	nsx_insert_evidence(f, 1, say_more_work_would_look_alike);
+	nsx_plan_rows(s->d, &f->remedy, &rows, (struct nsx_change){
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS | NSX_ON_GRAPHS, .amount = s->times});
+	return 0;
+}
+
 /* The finding ------------------------------------------------------------------------*/
 
 /* Whether slow iterations are spread evenly over most of the window. */
@@ -311,7 +342,7 @@ static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 						  say_happens_once_whether_comes);
 }
 
-static void propose_slow(struct slow *s)
+static int propose_slow(struct slow *s, struct nsx_err *err)
 {
 	struct nsx_findings *l = s->d->found;
 	struct nsx_finding f = {
@@ -327,12 +358,16 @@ static void propose_slow(struct slow *s)
 	nsx_plan_rows(s->d, &f.remedy, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.is_rule = f.remedy.n; /* the cause is known                        */
+	if (s->row.cls == NSX_L_COMPUTE && !s->does_more && !lasts_to_end(s) &&
+	    plan_usual_pace(s, &f, err))
+		return err->rc;
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	if (s->ntimes == 1 && !lasts_to_end(s))
 		f.alarm = NSX_ALARM_MEDIUM;
 	nsx_found(l, &f);
+	return 0;
 }
 
 /* Whether the slow iterations stand together at the beginning of a loop whose work shrinks. */
@@ -377,9 +412,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n || are_fine(&s))
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
-	if (!rc && !waits_for_input(&s))
-		propose_slow(&s);
-	return rc;
+	return rc ?: waits_for_input(&s) ? 0 : propose_slow(&s, err);
 }
 
 /* Launches ---------------------------------------------------------------------------*/
