@@ -9,8 +9,7 @@ struct nsx_doing {
 	int64_t ns;	  /* CALL: time of the stretch that one thread spends in it */
 	int64_t profiled_ns; /* CALL: the part of ns that is the profiler's own */
 	double share;	  /* SAMPLED: share of the CPU samples, 0..1         */
-	/* CALL: a single call, mostly, or one outside CUDA. A single call of CUDA may be its start.
-	 */
+	/* CALL: most of this time is in a single call, or in calls outside CUDA */
 	bool is_one_call;
 };
 

@@ -208,7 +208,7 @@ struct nsx_lost {
 };
 /* Counts calls that begin in a window. */
 struct nsx_lost nsx_lost_launches(const struct nsx_trace *t, const struct nsx_window *w);
-/* Whether so many launches are lost that idle time may be lost work. */
+/* Whether the share of lost launches is so large that idle time may be lost work. */
 bool nsx_is_idle_unknown(const struct nsx_lost *lost);
 
 /* NVTX. An operation's range is the innermost range that was open when its launch call began: a
@@ -247,7 +247,7 @@ static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f, uint32_t
 	return nsx_range_before(&f->around, range);
 }
 
-/* Length of the number at s[i] if it counts ranges, else 0. */
+/* Length of the number at s[i] if the number counts ranges (the 12 of "step 12"), else 0. */
 size_t nsx_counter_at(const char *s, size_t i);
 /* Writes "#" for each counter of a range's name, in place: "step #". Returns it. */
 char *nsx_without_counters(char *s);

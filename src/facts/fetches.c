@@ -1,12 +1,13 @@
-/* fetches.c - separates the host's own work on pages that it fetched, which grows with their size,
- * from the faults, which do not: a line of least squares through gaps over the bytes that were
- * fetched right before.
+/* fetches.c - divides idle time in which the host fetches pages of unified memory into its own work
+ * on the pages, which grows with their number, and page faults, which do not. A line of least
+ * squares is laid through the gaps: their lengths over the bytes that were fetched right before.
  */
 #include "base/stat.h"
 #include "facts/fetches.h"
 
 #define VARIED 1.1 /* least ratio of the mean square of sizes to the square of their mean */
-enum { FAULT_NS = 1000 }; /* a fault takes several microseconds; a shorter gap parts one fetch */
+/* a page fault takes several microseconds, so a shorter gap lies within one fetch */
+enum { FAULT_NS = 1000 };
 
 struct line { /* sums over points, for a line of least squares */
 	double n, x, y, xx, xy;

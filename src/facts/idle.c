@@ -20,9 +20,10 @@ enum {
 	LEFT_OUT = 10, /* a range covers nearly all of a piece if it leaves out 1/10 or less */
 };
 
-/* The activities of a thread, outermost first: time in an API call is that call's, and in an MPI
- * call a thread waits for other ranks, even while it is in an OS call. All other time is that of
- * the program's own code.
+/* Activities of a thread. Those that come first take precedence: time in an API call
+ * counts for that call, whatever runs inside it, and time in an MPI call is a wait for other ranks,
+ * even if the thread is in an OS call inside it. The remaining time is spent in the program's own
+ * code.
  */
 enum level { CALLS, MPI, OS, CODE };
 
@@ -56,7 +57,7 @@ struct sweep { /* state of the pass over one device's operations */
 	struct nsx_idle_tag *tag;
 	size_t n, cap;
 	struct nsx_err *err;
-	int rc; /* error code of allocating the columns                     */
+	int rc; /* NSX_E_NOMEM if the columns could not grow */
 	uint32_t op; /* operation that ends the gap; NSX_NONE: it is outside the window */
 	/* The call that launched the operation before the gap; NSX_NONE: unknown. */
 	uint32_t before;

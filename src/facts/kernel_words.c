@@ -102,7 +102,7 @@ size_t nsx_kernel_words_length(const char *full)
 	const char *end = nsx_parameters_of(full, &own);
 
 	for (const char *p = "(anonymous"; *end && *end == *p; p++)
-		end++; /* only as far as nsx_parameters_of must read */
+		end++; /* nsx_parameters_of reads this far */
 	return (size_t)(NSX_MAX(args_end, end) - full) + 1;
 }
 

@@ -128,8 +128,8 @@ static nsx_str mpi_around(const struct nsx_trace *t, uint32_t thread, struct nsx
 }
 
 /* Changes the cause of a piece of idle time where accounts are more exact than the table of idle
- * time: a launch that loads code is no price of launching, and neither is the time of work that
- * stays queued. What a thread does in CUDA inside a call of MPI is MPI's.
+ * time. Loading code in a launch is no cost of launching; nor is the time of work that stays
+ * queued. What a thread does in CUDA inside a call of MPI belongs to MPI.
  */
 static void refine_cause(const struct nsx_facts *f, const struct nsx_trace *t,
 			 struct nsx_idle_piece *x)

@@ -29,7 +29,7 @@ struct nsx_account {
 			   kind of a copy, or a text of the facts            */
 	size_t count;	/* number of operations, or of pieces of idle time */
 	int64_t ns;
-	int64_t short_ns; /* of host code: the time in pieces below NSX_SHORT_HOST_NS */
+	int64_t short_ns; /* host code only: the time in pieces below NSX_SHORT_HOST_NS */
 	bool is_mpi;	  /* idle time in a call of MPI, which waits for another rank */
 };
 struct nsx_ledger {

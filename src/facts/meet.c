@@ -11,13 +11,13 @@
 #include "facts/outside.h"
 #include "schema/viewscan.h"
 
-#define LATE_NS 50000	  /* a call that begins so much later makes the others wait */
+#define LATE_NS 50000 /* a call that begins later than the others by this time makes them wait */
 #define TOGETHER_NS 20000 /* waits end together if they end within this time, or within a fifth
 			     of the last call's lateness                     */
 enum {
-	LEAST_SEEN = 10,  /* so many waits at least must end together        */
-	STRAY = 10,	  /* of STRAY waits, one may end alone */
-	/* The capture may end so many calls earlier in one process than in another. */
+	LEAST_SEEN = 10,  /* at least this many waits must end together */
+	STRAY = 10,	  /* one wait in STRAY may end alone */
+	/* The capture may end this many calls earlier in one process than in another. */
 	CUT = 1,
 };
 

@@ -12,7 +12,8 @@ struct nsx_outside {
 	uint32_t stack; /* NSX_NONE: not recorded                            */
 	bool is_mpi;
 	int64_t start_ns, end_ns;
-	int32_t peer, tag; /* of an MPI call, as in struct nsx_library_calls; else -1 */
+	/* peer and tag of an MPI call, as in struct nsx_library_calls; else -1 */
+	int32_t peer, tag;
 };
 
 /* Iterates over the OS calls of launching threads, then over their MPI calls, which older exports

@@ -23,9 +23,10 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t devi
 
 /* How a device compares with others in launches that all of them make equally often. */
 struct nsx_rival {
-	double own_ns, their_ns; /* of these launches, each at its usual pace */
-	double all_ns;		 /* of all kernels of the device             */
-	uint32_t most;	 /* shape that costs it most beyond the others' time; NSX_NONE */
+	/* time of these launches, each at its usual pace, here and there */
+	double own_ns, their_ns;
+	double all_ns;		 /* time of all kernels of the device */
+	uint32_t most;	 /* shape that costs it most beyond the others' time; NSX_NONE: none */
 	size_t nslower;	 /* shapes that are slower by half of the mean or more */
 	double slower_ns; /* their time                                      */
 };
@@ -35,7 +36,9 @@ int nsx_compare_paces(const struct nsx_trace *t, const struct nsx_paces *p, uint
 struct nsx_drift { /* how nearly all kernels of a device slow down            */
 	double times; /* how many times as long they take at the end; 0: they do not slow down */
 	int64_t from_ns; /* from when on                                      */
-	/* The kernels are of so few names that more work explains them as well as lower clocks. */
+	/* The slow kernels have so few names that more work would explain them as well as lower
+	 * clocks.
+	 */
 	bool is_few;
 	nsx_str shape_name; /* one of them                                   */
 	double all_ns;	/* their time in all of w                            */

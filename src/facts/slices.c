@@ -1,6 +1,6 @@
-/* slices.c - finds the time slices of another program: gaps of equal length although work is
- * queued, and kernels that take as much longer than others of their shape, because a slice fell
- * into them.
+/* slices.c - finds the time slices that another program gets. They show as gaps of equal length
+ * although work is queued, and as kernels into which a slice fell: these take longer than others of
+ * their shape by the length of a slice.
  */
 #include "base/stat.h"
 #include "facts/facts.h"
@@ -9,7 +9,7 @@
 enum { FEWEST = 20, /* least number of slices                                */
        SOON = 4, /* the operation that ends a gap is launched in the gap's first 1/SOON */
        SLICE_NS = 500000 }; /* shortest gap that counts; a time slice takes 1 ms or more */
-/* greatest ratio within which most lengths lie; a gap is longer if it began before the slice */
+/* most lengths must lie within this ratio; gaps that began before their slice are longer */
 #define EQUAL 1.02
 #define SLICES_SHARE 0.03 /* least share of the window that the gaps take     */
 
@@ -58,8 +58,9 @@ static int list_queued_gaps(const struct nsx_trace *t, const struct nsx_device *
 	return 0;
 }
 
-/* Adds kernels that take longer by a slice or more than most of their shape, which are near the
- * shortest. None are added if one kernel is half of all: it may now and then have more work.
+/* Adds kernels that take longer than most of their shape by a slice or more; the lengths of most
+ * must be near the shortest. None are added if one kernel makes up half of all: it may sometimes
+ * have more work.
  */
 static int list_stretched(const struct nsx_trace *t, const struct nsx_device *dev,
 			  struct nsx_window w, struct nsx_arena *scratch, struct gaps *x,

@@ -12,7 +12,7 @@
 #include "base/group.h"
 #include "facts/teams.h"
 
-enum { MAX_QUEUES = 1024, STRAY = 20 }; /* of STRAY kernels one may be alone, and one in any case */
+enum { MAX_QUEUES = 1024, STRAY = 20 }; /* one kernel may be alone, and one more in each STRAY */
 /* All kernels of a collective end within TOGETHER_NS, or within a fifth of the shortest of them,
  * and half of them within MOSTLY_NS.
  */

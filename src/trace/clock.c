@@ -24,7 +24,8 @@ enum {
 /* One row's evidence about a clock. */
 struct bound {
 	uint32_t clock;
-	bool is_late; /* a bound is trusted with so many rows */
+	/* an upper bound of the shift: no operation ends after a call that waited for it */
+	bool is_late;
 	int64_t ns;
 };
 

@@ -235,7 +235,7 @@ struct nsx_loader {
 		uint32_t *thread, *domain;
 		uint8_t *kind, *flags;
 	} nvtx;
-	int64_t most_ranks; /* of an MPI communicator                        */
+	int64_t most_ranks; /* ranks of the largest MPI communicator */
 	int64_t *subset; /* MPI communicators in which ranks have other numbers, ascending */
 	size_t nsubsets, cap_subsets;
 	struct nsx_library_rw {
@@ -305,7 +305,8 @@ struct nsx_tableload {
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);
-	bool (*again)(void *part, int64_t first, int64_t id); /* of nsx_scan_share */
+	/* the member `again` of nsx_scan_share */
+	bool (*again)(void *part, int64_t first, int64_t id);
 	/* The time of a row. Set for tables that may be read in part; NULL: always read whole. */
 	struct nsx_extent (*extent)(const struct nsx_val *v);
 	unsigned corr; /* field of the correlation id; 0: none               */

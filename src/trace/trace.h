@@ -341,7 +341,7 @@ struct nsx_library_calls {
 	const nsx_str *name;
 	const int32_t *peer; /* MPI: rank of the root, or of the other side of a message; -1:
 				unknown or any                               */
-	const int32_t *second_peer; /* of MPI_Sendrecv with two peers; -1: none */
+	const int32_t *second_peer; /* the other peer of an MPI_Sendrecv with two peers; -1: none */
 	const int32_t *tag;  /* tags of MPI messages; -1: none               */
 	const uint8_t *library; /* enum nsx_library                          */
 	const uint8_t *is_coll; /* is an MPI collective                      */
@@ -362,10 +362,10 @@ struct nsx_syncs {
 	size_t n;
 	int64_t *start_ns, *end_ns;
 	uint32_t *process;
-	uint32_t *call;	  /* call index; NSX_NONE                            */
-	uint32_t *stream; /* stream index; NSX_NONE                          */
+	uint32_t *call;	  /* call index; NSX_NONE: none */
+	uint32_t *stream; /* stream index; NSX_NONE: none */
 	int64_t *event_sync_id; /* -1: no such id                            */
-	uint32_t *context, *event; /* ids as exported; NSX_NONE              */
+	uint32_t *context, *event; /* ids as exported; NSX_NONE: none */
 	uint8_t *type;
 };
 /* cudaEventRecord rows, in file order. */
@@ -373,7 +373,7 @@ struct nsx_records {
 	size_t n;
 	uint32_t *process, *call, *stream;
 	int64_t *event_sync_id; /* -1: no such id                            */
-	uint32_t *event; /* id as exported; NSX_NONE                         */
+	uint32_t *event; /* id as exported; NSX_NONE: none */
 };
 
 struct nsx_defects { /* rows dropped or values ignored, by reason */
@@ -409,7 +409,7 @@ struct nsx_window {
 	int64_t start_ns, end_ns; /* start == end: no window */
 };
 
-/* A window is divided into so many equal parts; a curve has one value in each. */
+/* A window is divided into this many equal parts; a curve has one value in each. */
 enum { NSX_CURVE_BINS = 512 };
 /* The part in which at_ns lies; NSX_CURVE_BINS: after the window. at_ns must not be before the
  * window.
@@ -513,8 +513,8 @@ struct nsx_load_opts {
 	const char *window; /* as typed; NULL: none                          */
 	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
 	struct nsx_progress *progress;
-	/* So many events are read on each side of the window, but never less than the length of
-	 * the window; 0: 2^18.
+	/* The number of events that are read on each side of the window, but never less time than
+	 * the length of the window; 0: 2^18.
 	 */
 	size_t margin_rows;
 	int64_t reach_ns; /* rows farther from the window may be skipped in ordered tables; 0: skip

@@ -37,7 +37,7 @@ struct nvtx_finder {
 	nsx_str *masked;   /* by name: the name without its number, or "vLLM step" */
 	bool *is_engine;   /* for each name: whether it is that of an engine's step        */
 	uint32_t *slot;	   /* for each name: index of group + 1                    */
-	struct launches launches; /* of the current process                  */
+	struct launches launches; /* launches of the current process */
 	struct group *groups;
 	size_t ngroups, cap;
 	struct nsx_arena *a; /* for the current process                      */

@@ -10,11 +10,12 @@
 #define PAUSE_SHARE 0.5	  /* a pause divides the run if it is this share of the shorter side */
 #define LEAST_SHARE 0.01 /* a phase takes at least this share of the window */
 #define IDLE_SHARE 0.98	  /* a start-up is idle for at least this share    */
-#define IDLE_ENOUGH 0.5	  /* the share that is enough if there is hardly any work */
+/* the share that is enough for a run with hardly any work to be a start-up */
+#define IDLE_ENOUGH 0.5
 enum {
-	RECURS = 3, /* so many pauses of at least half the longest belong to the loop */
+	RECURS = 3, /* this many pauses of at least half the longest belong to the loop */
 	MIN_WORK_NS = 100000, /* a GPU with less busy time has hardly any work */
-	REPEATS = 4, /* a kernel that runs so often makes a loop             */
+	REPEATS = 4, /* a kernel that runs this often makes a loop */
 	NSLICES = 16, /* slices of the window; work in a quarter of them is continuous */
 };
 
@@ -101,7 +102,7 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret, struct n
 	return 0;
 }
 
-/* Sets f->run_kind. A start-up has little work, and that late in the run. A program with little
+/* Sets f->run_kind. A start-up has little work, all of it late in the run. A program with little
  * work throughout the run is no start-up: it waits for tasks.
  */
 static int find_run_kind(struct cutter *c, struct nsx_err *err)

@@ -13,7 +13,7 @@ enum {
 	MAX_RANGES = 1024, /* with more ranges, a level has no phases        */
 	MAX_PHASES = 16,
 	MIN_OPS = 32, /* least operations of a phase; fewer are a single library call */
-	RETURNS = 3, /* so many ranges of one name are iterations            */
+	RETURNS = 3, /* this many ranges of one name are iterations */
 };
 #define LEAST_SHARE 0.01  /* a phase has at least this share of the work  */
 #define MOST_SHARE 0.9	  /* a range with more of the work is split into its inner ranges */

@@ -13,7 +13,7 @@
 #include "facts/metrics/fold.h"
 
 enum {
-	WAITING_ROWS = 8192, /* so many rows wait until the period is estimated */
+	WAITING_ROWS = 8192, /* this many rows wait until the period is estimated */
 	POLL_ROWS = 1 << 16, /* rows between checks for an interrupt */
 	FAR = 32, /* a cursor that must move over more spans uses bisection */
 };
@@ -176,9 +176,10 @@ static double round_to_two_digits(double x)
 	return round(x / ten) * ten;
 }
 
-/* Removes jitter from a period: returns a round period, or the period of a round frequency, if one
- * is within 0.3 % and within the limits between which half of the steps lie. An estimate from some
- * samples then usually equals that from all.
+/* Removes jitter from a period: returns the nearest round period, or the nearest period of a round
+ * frequency. If that differs by more than 0.3 %, or lies outside the limits between which half of
+ * the distances between samples lie, the period is returned as it is. Rounding makes an estimate
+ * from some samples equal to that from all.
  */
 static int64_t round_off_jitter(int64_t ns, double least, double most)
 {

@@ -36,7 +36,7 @@ struct nsx_metric { /* one counter of one GPU */
 	int64_t period_ns;
 	size_t n; /* samples that overlap a user's window                    */
 	struct nsx_metric_scope scope[NSX_NSCOPES];
-	double mean_without_comm; /* weighted by time without communication; NAN */
+	double mean_without_comm; /* weighted by time without communication; NAN: none */
 	double comm_correlation;  /* between value and share of the period under communication;
 				     NAN: one is constant, or fewer than 20 samples */
 	bool exact; /* quantiles are exact; else they are within 2 %         */
@@ -69,7 +69,7 @@ enum nsx_counter {
 	NSX_WARPS_IN_FLIGHT, NSX_DRAM_READ, NSX_DRAM_WRITE, NSX_PCIE_RX,
 	NSX_PCIE_TX, NSX_NCOUNTERS
 };
-struct nsx_counters { /* of one GPU; NULL: not sampled                       */
+struct nsx_counters { /* the counters of one GPU; NULL: not sampled */
 	const struct nsx_metric *of[NSX_NCOUNTERS];
 };
 bool nsx_is_same_gpu(const struct nsx_metric *x, const struct nsx_metric *y);

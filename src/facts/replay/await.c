@@ -15,11 +15,11 @@
 #define MOST 0.75 /* a thread waits in this way if waits fill this share of the time */
 enum {
 	LEAST_NS = 50000, /* shorter gaps are ordinary code between calls */
-	OFTEN = 3, /* a thread waits in this way if it has so many waits or more */
+	OFTEN = 3, /* a thread waits in this way if it has at least this many waits */
 };
 
 struct awaiting { /* what is known of one thread's gaps */
-	uint32_t op; /* of the operations that it queued, the one that ends last */
+	uint32_t op; /* the operation that ends last among those that the thread queued */
 	struct awaits {
 		uint32_t n; /* gaps that look like waits                     */
 		int64_t awaits_ns, all_ns;

@@ -9,7 +9,7 @@
 
 #define LEAST_AMOUNT 1e-3 /* changes may slow events down, but not below this factor of speed */
 #define SHORT_NS 1000 /* shorter gaps hold no wait                           */
-enum { MIN_BEFORE = 3 }; /* NSX_HOLD_CLOCK needs so many kernels of a shape before `when` */
+enum { MIN_BEFORE = 3 }; /* NSX_HOLD_CLOCK needs this many kernels of a shape before `when` */
 
 enum { ASKED_YES = 1, ASKED_NO = 2 };
 

@@ -13,7 +13,7 @@
 
 #define CLUSTER_NS 20000  /* width of the fast cluster                       */
 #define JITTER_NS 20000	  /* a greater excess is no jitter                   */
-#define SLACK_NS 5000	  /* a predecessor that was done so much earlier did not decide */
+#define SLACK_NS 5000	  /* a predecessor that was done earlier by this time did not decide */
 #define LAUNCH_CAP_NS 60000
 #define BLOCK_CAP_NS 200000
 #define WAKE_CAP_NS 200000
@@ -22,8 +22,8 @@
 #define DEFAULT_GAP_NS 1200 /* between operations of a stream                */
 #define LAUNCH_NS 2500	    /* from the end of a launch call to the start of its kernel */
 #define DEP_NS 2000	    /* longest delay between dependent operations of two streams */
-#define NEAR_NS 15000	    /* an operation that starts so soon after the end of another one
-			       may have waited for it                        */
+/* an operation that starts within this time after another one ends may have waited for it */
+#define NEAR_NS 15000
 enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
        LOOK_BACK = 64 };
 #define ANY UINT32_MAX /* stands for any API or kind */
@@ -181,10 +181,10 @@ struct learner {
 	struct build *b;
 	struct samples from_start, from_end; /* launch latencies, from the call's start and from
 						its end, with the same keys */
-	/* Launch latencies, from the call's start, of work that begins during its call, when its
-	 * stream had been free for some time. They stand for kinds of launches that never met a
-	 * free stream: a long call, such as the launch of a large graph, starts its work long
-	 * before its end, and other kinds of launches do not show that.
+	/* Launch latencies of work that begins during its call, although its stream had been free
+	 * for some time. They count from the call's start. They are used for kinds of launches that
+	 * never met a free stream. A long call, such as the launch of a large graph, starts its
+	 * work long before it ends; only such launches show how long before.
 	 */
 	struct samples during;
 	/* seen: the gaps before work that was queued while its stream was busy. gap: those of them

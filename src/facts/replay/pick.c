@@ -37,7 +37,7 @@ static struct nsx_window widen_window(const struct nsx_trace *t, struct nsx_wind
 {
 	int64_t left = inner.start_ns - outer.start_ns;
 	int64_t right = outer.end_ns - inner.end_ns;
-	int share = NSX_SEARCH(1, 1 << 20, mid, /* of the room, in units of 1 / (1 << 20) */
+	int share = NSX_SEARCH(1, 1 << 20, mid, /* share of the room, in units of 1 / (1 << 20) */
 			       model_weigh(t, inner.start_ns - left / (1 << 20) * mid,
 					   inner.end_ns + right / (1 << 20) * mid) <= most) - 1;
 
