@@ -70,7 +70,7 @@ struct nsx_dfamily { /* kernels of one base name, longest total first */
 struct nsx_dkind { /* steps of an inference engine, of one kind and one class of sizes */
 	unsigned kind; /* enum nsx_step_kind */
 	int64_t size; /* sizes from this to less than twice this; -1: all */
-	int64_t count, total_ns, p50_ns; /* of the steps' GPU time */
+	int64_t count, total_ns, p50_ns; /* number, sum and median of the steps' GPU times */
 	int64_t sizes; /* sum of the steps' sizes */
 };
 struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first */
@@ -98,12 +98,12 @@ struct nsx_dchannel {
 	int64_t number;	/* index among the rank's channels, from 0 */
 	bool is_mpi;
 	uint64_t comm;	/* hash of the communicator; 0: unknown. For messages: nsx_messages_with */
-	int64_t stream; /* -1: an MPI communicator; NSX_OF_MESSAGES */
+	int64_t stream; /* the CUDA stream; -1: an MPI communicator; or NSX_OF_MESSAGES */
 	size_t n;
-	bool has_times; /* not only codes are there */
+	bool has_times; /* the times were recorded, too, not only the codes */
 	bool is_wide;	/* codes are uint16_t, else uint8_t */
 	const void *code;
-	struct nsx_packed column[NSX_NCOLUMNS]; /* the others */
+	struct nsx_packed column[NSX_NCOLUMNS]; /* the columns besides the codes */
 	struct nsx_dop *ops;
 	size_t nops;
 	bool is_exchange; /* set by the fleet: MPI calls that also wait for other ranks, or return before

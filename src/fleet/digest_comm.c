@@ -16,9 +16,10 @@
 NSX_ORDER(cmp_mpi, struct nsx_mpi_wait, UP(process), UP(start_ns), UP(end_ns), TEXT(name),
 	  UP(is_again), UP(comm));
 
-/* A call waits for its communicator, for the messages that it names, or for any. Old versions of
- * nsys record collectives among other calls, without communicator and size. MPI_Isend and the like
- * and MPI_Test return at once. Of a rooted operation it is unknown who is held.
+/* The roles of MPI calls. A MESSAGE call waits for the messages that it names, or for any message.
+ * Old versions of nsys record collectives among other calls, without communicator and size.
+ * MPI_Isend and the like and MPI_Test are not here because they return at once. Who waits in an
+ * operation with a root is unknown, so it holds one member.
  */
 static const struct op {
 	const char *name; /* without "MPI_" */

@@ -52,7 +52,7 @@ struct table {
 	const char *name, *help;
 	const struct column *columns;
 	unsigned ncolumns;
-	size_t size; /* of the struct that holds a row */
+	size_t size; /* size of the struct that holds a row */
 	/* offsets of the list and of its length in the owner: see owner_of */
 	size_t list, n;
 };
@@ -671,7 +671,7 @@ static int read_row(struct reader *r, unsigned table, size_t rank, struct nsx_st
 	struct nsx_digest *d = r->v[rank];
 	bool is_channel = table == T_CHANNEL, is_apart = is_channel && !(r->keep & NSX_KEEP_BYTES);
 	void *owner, *row;
-	struct nsx_val first; /* of an operation: its channel */
+	struct nsx_val first; /* in the table of operations: the cell that names the channel */
 
 	nsx_read_val(s, 1, &first);
 	owner = owner_of(table, d, first.type == NSX_V_I64 ? (size_t)first.u.i : SIZE_MAX);

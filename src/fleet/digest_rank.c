@@ -10,7 +10,7 @@
 
 struct facts_of_capture {
 	int64_t rank, world; /* from the environment; -1: not there */
-	unsigned rank_trust; /* of the variable that gave the rank; less is better */
+	unsigned rank_trust; /* trust in the variable that gave the rank; less is better */
 	int64_t utc_ns, system_ns;
 	uint64_t host;
 	const char *host_name;

@@ -14,8 +14,8 @@
 #define LEAST_SPREAD 0.01
 #define LEAST_SLOWER_OF_FEW 0.10 /* least excess where the others are few, as a ratio */
 
-enum { FEW = 4, /* fewer other engines have no spread of their own */
-       LEAST_COUNT = 8 /* steps of a class whose median is exact enough to judge by */ };
+enum { FEW = 4, /* a spread is known only of at least this many other engines */
+       LEAST_COUNT = 8 /* a class needs this many steps for its median to be exact enough */ };
 
 struct class { /* steps of one kind and size on one engine */
 	const struct nsx_dkind *k;
@@ -72,7 +72,9 @@ static const struct nsx_digest *digest_of(const struct nsx_fleet *f, uint32_t e)
 	return f->rank[f->engine[e].ranks[0]].d;
 }
 
-/* Lists engines: ranks that communicators join, directly or through others, or that do the same. */
+/* Lists engines. Ranks are one engine if they share a communicator, directly or through other
+ * ranks, or if they did the same steps.
+ */
 static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 {
 	uint32_t *of = nsx_arena_get(a, f->nranks * sizeof(*of));
@@ -160,8 +162,9 @@ static double slope_of(const struct engines *x, const struct nsx_dkind *k)
 	return NSX_MAX(0, NSX_MIN(1, slope));
 }
 
-/* Median time of a step of a class on the other engines that have at least `least` of them,
- * at the size of `of`; 0: none has. [v, v + n): the class.
+/* The median time of a step of class `of` on the other engines that did at least `least` such
+ * steps, converted to the mean size of `of`; 0: there are none. [v, v + n): the class on all
+ * engines.
  */
 static double time_of_others(struct engines *x, const struct class *v, size_t n,
 			     const struct class *of, double slope, int64_t least)
@@ -264,8 +267,9 @@ static double engines_usual(const struct engines *x, uint32_t but, unsigned what
 	return median;
 }
 
-/* Sets by what an engine is slower: slower kernels, else the idle time that grew most. Its time is
- * relative to what the others would take for its steps, theirs to what they take for their own.
+/* Finds what makes an engine slower: its kernels, else the cause whose idle time grew most. Times
+ * of this engine are relative to what the other engines would need for its steps; times of the
+ * others, to what their own steps are expected to take.
  */
 static void explain_engine(const struct engines *x, uint32_t i)
 {
@@ -301,7 +305,7 @@ int nsx_fleet_engines(struct nsx_fleet *f, struct nsx_err *err)
 	struct engines x = {.f = f, .a = nsx_arena_new()};
 	int rc;
 
-	/* Ranks that are as many as the job has are one job, and no separate engines. */
+	/* Ranks that are all ranks of a job are one job, not separate engines. */
 	if (f->expected < 0 || f->expected != f->nranks || f->numbered != f->nranks)
 		list_engines(f, x.a);
 	if (f->nengines < 2) {

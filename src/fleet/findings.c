@@ -87,7 +87,8 @@ static bool is_in_mpi(const struct nsx_late *l)
 	return l->detail && !strncasecmp(l->detail, "MPI_", 4);
 }
 
-/* Causes of idle time as they look on the host, of several ranks or of one: see nsx_say_of. */
+/* How causes of idle time look on the host, worded for several ranks and for one: see nsx_say_of.
+ */
 static const char *const findings_idle_words[NSX_NCAUSES + 1] = {
 	[NSX_CAUSE_OSRT] = "[their hosts wait|its host waits] in operating-system calls: data, a "
 			   "lock or a file",
@@ -192,7 +193,9 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 static const char *const same_work = "Give every rank the same work: batch and sequence lengths, "
 				     "experts, layers of a stage";
 
-/* Advice by cause, of several ranks or of one; the causes that are not here have several. */
+/* Advice by cause, worded for several ranks and for one. Causes that are not here have more than
+ * one advice.
+ */
 static const char *const advice[] = {
 	[NSX_WHY_UNKNOWN] = "Compare [the trace of one|its trace] with that of a rank that is not "
 			    "late: nsys-explain diff",

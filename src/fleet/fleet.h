@@ -46,7 +46,8 @@ struct nsx_fmember {
 	struct nsx_fpiece piece[8];
 	unsigned npieces;
 };
-enum { NSX_MOST_PARTNERS = 3 }; /* of a rank that sends: the rank before, the rank after, none */
+/* partners of a rank that sends: the rank before, the rank after, or none */
+enum { NSX_MOST_PARTNERS = 3 };
 struct nsx_fcomm { /* a communicator */
 	uint32_t family;
 	struct nsx_fmember *m;
@@ -118,8 +119,8 @@ struct nsx_hop { /* members of a communicator wait for one member */
 };
 struct nsx_late { /* ranks that hold up the others */
 	uint32_t *ranks, n; /* indices, ascending */
-	uint32_t host;	    /* index, if they are all ranks of a host; NSX_NONE */
-	uint32_t axis;	    /* of the mesh, if they are all ranks at one place of it; NSX_NONE */
+	uint32_t host;	    /* index, if they are all ranks of a host; NSX_NONE: none */
+	uint32_t axis;	    /* axis of the mesh, if they are all ranks at one place of it; NSX_NONE: none */
 	enum nsx_late_kind kind;
 	double p;
 	bool are_most; /* the late ranks are most ranks: the others are few, and early */
@@ -137,7 +138,7 @@ struct nsx_late { /* ranks that hold up the others */
 	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
 	/* cause of the idle time, set for NSX_WHY_IDLE; NSX_NCAUSES: several */
 	unsigned idle_cause;
-	const char *detail;  /* call or range; NULL */
+	const char *detail;  /* call or range; NULL: none */
 	/* a finding of the rank's own report that explains as much and that the others lack;
 	 * NULL
 	 */
@@ -159,7 +160,8 @@ struct nsx_suspect { /* the rank with the greatest excess among those not named 
 	uint32_t rank;	 /* index */
 	int64_t nsteps;	 /* steps in which it was late; 0: no suspect */
 	double excess_ns, p;
-	double saves_ns; /* most that a step would save by an entry that was too cheap to be named */
+	/* the most that a step would save by one of the entries that were too cheap to be named */
+	double saves_ns;
 };
 struct nsx_fclock {
 	uint32_t host; /* index of the host whose ranks share it; NSX_NONE: of one rank only */
@@ -195,7 +197,7 @@ struct nsx_fleet {
 	uint32_t nfamilies;
 	struct nsx_fcomm *comm;
 	uint32_t ncomms;
-	uint32_t main; /* family by which steps are counted; NSX_NONE */
+	uint32_t main; /* family by which steps are counted; NSX_NONE: none */
 	struct nsx_fstep *step;
 	size_t nsteps;
 	uint32_t *stage; /* by rank: its place in its pipeline; 0 for all if there is only one */
@@ -209,7 +211,7 @@ struct nsx_fleet {
 	double step_ns;	 /* mean length of a step */
 	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */
 	int64_t *bound_ns; /* by rank: starts of its steps, and the last end; see nsx_bounds_of */
-	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL */
+	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL: none */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
 	struct nsx_late *late; /* dearest first */
@@ -368,11 +370,11 @@ struct nsx_walk {
 	size_t k, end;
 	int64_t *ns;	/* lengths by member; -1: the member or its times are missing */
 	uint32_t n;	/* number of lengths */
-	uint32_t last;	/* member with the least length; NSX_NONE */
+	uint32_t last;	/* member with the least length; NSX_NONE: none */
 	size_t nread;	/* collectives whose lengths were read already */
 	int64_t *lengths;
-	/* room of the user's for exposed lengths of as many collectives, valid where ns is; NULL: they
-	 * are not read. Those of w.k are at (w.ns - w.lengths).
+	/* The caller's array for exposed lengths, parallel to `lengths`: those of collective k
+	 * begin at exposed + (ns - lengths). They are valid where ns is. NULL: they are not read.
 	 */
 	int64_t *exposed;
 };

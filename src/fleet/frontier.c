@@ -1,10 +1,10 @@
 /* frontier.c - an exact account of the steps: which rank was last at which collective.
  *
  * The collectives of the largest communicator of the main family cut a step into stages. A stage
- * takes the same time on every rank. The first part, until the last rank arrives, is charged to
- * that rank; the second part moves the data. The time of both that kernels hide on the median of
- * the other ranks is work: it costs nothing, and otherwise a rank that is behind would be charged
- * the same delay at each collective of the step. Of the time charged to a rank, only the wait of
+ * takes the same time on every rank. Its first part, until the last rank arrives, is charged to
+ * that rank; its second part moves the data. As far as kernels of the other ranks hide these parts
+ * (on the median rank), they are work and cost nothing. Otherwise a late rank would be charged the
+ * same delay again at each collective of the step. Of the time charged to a rank, only the wait of
  * the others' median is excess; the rest is work. The excess is attributed to what the rank did
  * more of in that step than the median rank. All parts add up to the steps exactly.
  */
@@ -105,8 +105,8 @@ static int frontier_add_collective(struct frontier *x, const struct nsx_walk *w,
 	return 0;
 }
 
-/* Finds the usual times of a step, and each member's exposed communication, from which that of
- * collectives is taken.
+/* Finds the usual times of a step, and each member's exposed communication, from which the exposed
+ * time of its collectives is subtracted later.
  */
 static void begin_stages(struct frontier *x, const struct nsx_fcomm *c, size_t s)
 {

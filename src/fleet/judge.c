@@ -13,7 +13,7 @@
  */
 #define STANDS_OUT 5
 
-enum { FEW = 4 }; /* fewer ranks have no spread of their own */
+enum { FEW = 4 }; /* a spread is known only of at least this many ranks */
 
 /* Median of sorted v without one value x that is in it; x if v has no other. */
 static double median_without(const double *v, size_t n, double x)
@@ -52,8 +52,8 @@ static double in_common(const struct nsx_fleet *f, size_t s, uint32_t stage, boo
 	return low > median ? low - median : high < median ? high - median : 0;
 }
 
-/* How far the ranks of a stage lie apart for another reason than longer or shorter compute: in a
- * pipeline, idle time depends on the stage.
+/* How far all ranks of a stage lie above or below the others by time in which they do not compute:
+ * in a pipeline, idle time depends on the stage.
  */
 static double stage_idles_ns(const struct nsx_fleet *f, size_t s, uint32_t stage, double *scratch)
 {

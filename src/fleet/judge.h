@@ -14,8 +14,8 @@ enum { NSX_LEAST_STEPS = 10 };
 struct nsx_judge {
 	struct nsx_fleet *f;
 	double *excess; /* by step and rank; 0 if not recorded */
-	double *p;	/* by rank: probability of so much excess by chance */
-	double *p_early; /* by rank: probability of so little excess by chance */
+	double *p;	/* by rank: probability that chance makes the excess this large */
+	double *p_early; /* by rank: probability that chance makes the excess this small */
 	struct nsx_arena *a;
 };
 

@@ -170,8 +170,9 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		if (replay_with(j, all, 0, l.ranks, l.n, &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
-		/* A step saves no more than a rank has less to do. Most ranks are late by waiting,
-		 * which they do at the same time: the step saves all of it, whoever else waits.
+		/* One rank: a step saves no more than the rank's excess work. Most ranks: they are
+		 * late because they wait, all at the same time, so the step saves all of their
+		 * excess, whatever the replay says.
 		 */
 		if (l.n == 1 || l.are_most)
 			l.recoverable_ns = NSX_MIN(l.are_most ? INFINITY : l.recoverable_ns,

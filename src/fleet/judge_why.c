@@ -4,7 +4,9 @@
 
 #define EXPLAINS 0.8	/* least share of the excess that a cause explains */
 #define MORE_COPIED 0.1 /* least excess of copied bytes, relative to the others' bytes */
-/* kernels of this share of kernel time are alike; those bound by memory follow another clock */
+/* All kernels count as slower if kernels of this share of the kernel time are slower alike: those
+ * bound by memory depend on another clock.
+ */
 #define MOST_ALIKE 0.75
 
 /* Quantities of an iteration that are compared. */

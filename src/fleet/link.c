@@ -51,7 +51,8 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c, 
 struct links { /* communicators that are compared: transfers above the usual, and their number */
 	uint32_t *comm, ncomms; /* indices */
 	bool *is_within;	/* whether all ranks are of one host */
-	bool are_aligned; /* of one family: the k-th collectives are alike */
+	/* the communicators are of one family, so their k-th collectives are alike */
+	bool are_aligned;
 	bool are_pairs_unknown; /* see nsx_has_unknown_pairs */
 	size_t length;	  /* most collectives of one of them */
 	double *excess, *n;
@@ -151,7 +152,7 @@ static void link_compare(const struct nsx_fleet *f, struct links *x, bool is_fir
 struct slow { /* a slow link */
 	uint32_t comm;
 	uint32_t set; /* slow links of one set were compared with each other */
-	double ns;    /* by which each of its transfers is longer */
+	double ns;    /* excess of each of its transfers */
 	double ratio; /* relative to the usual ones */
 	bool may_be_work; /* it may have more to move than the others */
 };
@@ -226,8 +227,8 @@ static int price_slow(struct nsx_judge *j, const struct slow *slow, size_t n, st
 	return 0;
 }
 
-/* Whether a communicator is of a stage of which all are slow, or stages are not known: it may have
- * more to move than others.
+/* Whether all communicators of this one's stage are slow, or stages are unknown. Such a
+ * communicator may be slow because it has more to move than others.
  */
 static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, const bool *is_slow,
 			     uint32_t comm)
@@ -369,8 +370,8 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 			  .now = nsx_arena_get(j->a, n * sizeof(*x.now)),
 			  .scratch = nsx_arena_get(j->a, n * sizeof(*x.scratch))};
 
-	/* The last set joins stages: these pass on equally much, so the links of all families are
-	 * compared.
+	/* In the last turn links of all families are compared: those between stages, which pass on
+	 * equally much.
 	 */
 	for (uint32_t i = 0; i <= f->nfamilies; i++) {
 		const struct nsx_family *fam = i < f->nfamilies ? &f->family[i] : NULL;

@@ -51,8 +51,8 @@ static int name_ops(struct nsx_groups *g, const char ***names,
 	return 0;
 }
 
-/* Whether other collectives of the channel's stream tell their communicators: these were launched
- * before the capture began, and may be of any of them.
+/* Whether a channel without a communicator lies on a stream whose other collectives have one. Its
+ * collectives were launched before the capture began, and may belong to any of these communicators.
  */
 static bool is_left_over(const struct nsx_digest *d, const struct nsx_dchannel *c)
 {
@@ -64,7 +64,9 @@ static bool is_left_over(const struct nsx_digest *d, const struct nsx_dchannel *
 
 NSX_POINTER_ORDER(cmp_sides, struct nsx_mchannel, UP(c->comm), UP(rank));
 
-/* Lists channels of sends and receives, with the other sides of MPI messages, or the others. */
+/* Lists the channels of sends and receives, with the other sides of MPI messages, or all other
+ * channels.
+ */
 static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
@@ -162,8 +164,9 @@ static bool may_be_own(const struct nsx_matcher *m, const struct nsx_mchannel *y
 	       (!(by & (by - 1)) && (by == 1 || bound_ns(m, z, y) <= KNOWN_BOUND_NS));
 }
 
-/* Aligns a channel with one of its own communicator. A channel whose ends disagree with x's belongs
- * to another communicator of the family, so its place on x is vague.
+/* Aligns a channel with one of its own communicator. The first channel is needed because a channel
+ * whose ends disagree with x's belongs to another communicator of the family, so its place on x is
+ * vague.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)
@@ -208,9 +211,9 @@ static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct 
 			lay_on_own(m, x, best, r);
 }
 
-/* By host: the channel that agrees best with x, among those of the rank at x's place within its
- * host, where data-parallel groups have their members. Hosts that have a clock are left out unless
- * all are asked for.
+/* Finds, for each host, the channel that agrees best with x. Only ranks at x's place within their
+ * host are considered, because the members of data-parallel groups are at equal places. With `all`,
+ * hosts that already have a clock are included.
  */
 static struct nsx_mchannel **lay_hosts(struct nsx_matcher *m, const struct nsx_mchannel *x,
 				       const uint32_t *place, bool all)
@@ -237,9 +240,10 @@ static bool tells_clocks(const struct nsx_mchannel *x, uint32_t rank)
 	return x->rank == rank && x->c->has_times && !nsx_is_of_pairs(x->c);
 }
 
-/* Sets the clocks of hosts whose ends agree with those of a rank's channels to near_ns, by the
- * channel that agrees best: stages that end alike step by step agree nearly as well. Appends these
- * hosts' first ranks to the list; returns its new length.
+/* Sets the clocks of hosts that have a channel whose ends agree with those of one of the rank's
+ * channels to near_ns. The channel that agrees best sets the clock: those of other pipeline stages,
+ * which end alike step by step, agree nearly as well. Appends these hosts' first ranks to the list,
+ * and returns its new length.
  */
 static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t *place,
 			    double near_ns, uint32_t *list, uint32_t n)
@@ -271,10 +275,10 @@ static uint32_t match_reach(struct nsx_matcher *m, uint32_t rank, const uint32_t
 	return n;
 }
 
-/* Sets the hosts' clocks: from the first rank's host to those with which it has a channel in
- * common, from these to others, the last found first. Ends agree about equally well in all
- * communicators of a job. Ends within one host, as of tensor-parallel groups, match those of
- * another host at any distance, but less well.
+/* Sets the hosts' clocks. It begins at the first rank's host, and goes on to hosts with a channel
+ * in common, from the host found last. Ends agree about equally well in all communicators of a job;
+ * near_ns follows from that. Channels within one host, such as tensor-parallel groups, match those
+ * of another host at any distance, but less well.
  */
 static void find_clocks(struct nsx_matcher *m)
 {
@@ -310,8 +314,9 @@ static void find_clocks(struct nsx_matcher *m)
 	}
 }
 
-/* Whether the best channels of their ranks are those of all members of y's communicator. If another
- * channel fits one of its members better, the communicator is not of x's family.
+/* Whether x's family can hold all of y's communicator: for each member, the best channel of its
+ * rank is the one of this communicator. If another channel fits better, the communicator is not of
+ * x's family.
  */
 static bool is_comm_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
 		     struct nsx_mchannel *const *best)
@@ -334,9 +339,10 @@ static int64_t sides_apart(const struct nsx_fleet *f, const struct nsx_mchannel 
 	return NSX_MIN(n, nsx_fleet_world(f) - n);
 }
 
-/* Adds a channel and its other side to a family, unless their ranks are in it, or are not as far
- * apart as those of its first: neighbours exchange other data than stages of a pipeline. The two
- * are aligned by their ends, the channel with the family's first only roughly.
+/* Adds a channel and its other side to a family. Leaves them out if their ranks are already in it,
+ * or are not as far apart as the two sides of the family's first channel: neighbours exchange other
+ * data than stages of a pipeline. The two sides are aligned with each other by their ends, but with
+ * the first channel only roughly.
  */
 static void add_sides(struct nsx_matcher *m, const struct nsx_mchannel *x, struct nsx_mchannel *y,
 		      struct nsx_mchannel **best)

@@ -30,7 +30,7 @@ struct nsx_fit { /* how well one channel fits another at one shift */
 	double differs; /* share of sampled operations that differ */
 	size_t ncommon; /* 0: the shift is impossible */
 	size_t ndiffers; /* differing operations among those counted */
-	double spread;	 /* of the distance between ends; INFINITY: the shift is impossible */
+	double spread; /* spread of the distance between ends; INFINITY: the shift is impossible */
 };
 struct nsx_matcher {
 	struct nsx_fleet *f;

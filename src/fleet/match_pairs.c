@@ -249,10 +249,11 @@ static double spread_of_members(const struct pairs *p, uint32_t r, uint32_t chan
 	return n ? v[NSX_MIN(1, n - 1)] : INFINITY;
 }
 
-/* Whether a channel's parts end together with those of other members of a communicator, and do so
- * more exactly than with those of any partner: stages of a pipeline work in step, but a transfer
- * ends on both its sides at once. If all ranks share all communicators, ends together with two
- * other ranks suffice: of a stage's transfers each is with one of its two neighbours.
+/* Whether a channel's parts belong to alltoalls of a communicator: they end together with those of
+ * other members more exactly than with those of any partner. Stages of a pipeline work in step,
+ * too, but a transfer ends on both its sides at once. If all ranks share all communicators, it is
+ * enough that parts end together with two other ranks, because a transfer of a stage ends together
+ * with one neighbour only.
  */
 static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel,
 			    const int64_t *distance)
@@ -350,16 +351,16 @@ static size_t match_pairs_join(struct pairs *p, const struct link *l, bool takes
 	return n;
 }
 
-/* Pipelines of ranks first + i * by, i < size; from the last stage to the first it may go on. */
-struct joined { /* the parts that end together in them */
+/* Pipelines of ranks first + i * by, i < size. The last stage may be connected with the first. */
+struct joined { /* the sends and receives that end together in such pipelines */
 	int64_t by, size;
 	size_t n;
-	double apart; /* mean logarithm of the spread of their ends */
-	/* parts of ranks whose neighbours are both there, and those of them that are joined */
+	double apart; /* mean logarithm of the spread between their ends */
+	/* parts of ranks that have both neighbours, and how many of these are joined */
 	size_t nparts, njoined;
 };
 
-/* The next stage or, with back, the one before. */
+/* The next stage of a rank or, with `back`, the stage before it. */
 static uint32_t next_stage(const struct pairs *p, uint32_t r, const struct joined *x, bool back)
 {
 	int64_t at = p->f->rank[r].number / x->by % x->size, by = (x->size - 1) * x->by;
@@ -481,8 +482,9 @@ static struct joined join_most(struct pairs *p, int64_t by)
 	return best;
 }
 
-/* The pipelines of the job; n 0: none. Stages that work in step end together at several distances,
- * but a transfer ends on both its sides at once.
+/* Finds the pipelines of the job; n 0: there are none. Stages that work in step end together at
+ * several distances. The right distance is that with the least spread, because a transfer ends on
+ * both its sides at once.
  */
 static struct joined find_pipelines(struct pairs *p)
 {

@@ -56,8 +56,9 @@ struct ends {
 	double at[NSX_SAMPLES], length[NSX_SAMPLES];
 };
 
-/* Subtracts from the values the line through their outer thirds; n >= 3. Returns the constant at
- * the middle, where set_clock knows the offset of a drifting clock.
+/* Removes the drift of a clock from n >= 3 values: subtracts a line through their outer thirds, and
+ * the median. Returns the median, which is the offset of the clocks in the middle, where set_clock
+ * expects it.
  */
 static double level(double *v, size_t n)
 {
@@ -282,9 +283,9 @@ static size_t find_groups(const struct nsx_matcher *m, struct nsx_mchannel *cons
 	return ngroups;
 }
 
-/* Adds how far the ends of two groups are apart, beyond how far their shortest times are: mean
- * logarithms. The ends of one collective agree, whoever came last; two collectives take equally
- * long, whenever they end.
+/* Adds the distance between the ends of two groups, relative to the distance between their shortest
+ * times (means of logarithms). Ends of one collective agree whoever came last, but its shortest
+ * times need not. Two collectives take equally long, but end at different times.
  */
 static void compare_groups(const struct group *x, const struct group *y, double *sum,
 			   size_t *npairs)
@@ -306,8 +307,8 @@ static void compare_groups(const struct group *x, const struct group *y, double 
 	++*npairs;
 }
 
-/* The same of n groups within those of a larger shape: the mean over neighbours. Above 0 these are
- * several collectives.
+/* The mean of compare_groups over neighbouring groups that lie in one group of a larger shape.
+ * Above 0 the larger group holds several collectives.
  */
 static double several_of(const struct nsx_matcher *m, struct shape s, const struct group *g,
 			 size_t n)
@@ -327,7 +328,9 @@ static double several_of(const struct nsx_matcher *m, struct shape s, const stru
 	return sum / (double)NSX_MAX(1, npairs);
 }
 
-/* The collectives of which the groups of a shape are several; the shape itself if they are one. */
+/* The shape of the single collectives, if each group of this shape holds several; otherwise the
+ * shape itself.
+ */
 static struct shape parts_of(const struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n,
 			     const struct ends *e, struct fit *fit, size_t nfits, struct shape s,
 			     struct group *g)

@@ -34,7 +34,7 @@ struct line { /* a communicator, or a rank's waits for messages */
 	const struct nsx_fmember *m;
 	uint32_t n;
 	const struct nsx_fcomm *c; /* NULL: waits for messages */
-	uint32_t comm; /* its index; NSX_NONE */
+	uint32_t comm; /* its index; NSX_NONE: none */
 	size_t at, end; /* next collective, and behind the last one */
 	struct channel_now { /* state of a member */
 		double ahead_ns; /* how much earlier its last collective ends */
@@ -42,13 +42,14 @@ struct line { /* a communicator, or a rank's waits for messages */
 	} *now;
 	uint32_t holder; /* the member waited for last */
 	uint32_t with;	 /* sender of the messages; NSX_NONE: unknown */
-	uint64_t alike;	 /* before messages of lines equal in this, ranks need equal work */
+	uint64_t alike;	 /* lines with the same value need equal own work before their messages */
 };
 struct place { /* a collective of a step */
-	double at_ns; /* its end, on the common clock */
+	double at_ns; /* when it ends, on the common clock */
 	struct line *line;
 	uint32_t need[2]; /* index of its need, for even and for odd members */
-	size_t k, nth; /* index in the family, and within the step in its line */
+	/* k: index in the family; nth: index among the collectives of its line in this step */
+	size_t k, nth;
 	size_t of_n;   /* number of collectives of its line in the step */
 	/* own work before the collective, summed over the members that waited only for their
 	 * data
@@ -57,7 +58,8 @@ struct place { /* a collective of a step */
 	size_t npeers; /* number of these members */
 	size_t visits; /* index of its members' visits */
 };
-struct need { /* own work before the n-th collective of a step, over ranks with equal work */
+/* own work that ranks with equal work have done before the n-th collective of a step */
+struct need {
 	double sum, least;
 	double transfer; /* shortest duration */
 	size_t n; /* number of ranks that waited only for their data */
@@ -71,20 +73,22 @@ struct rank_now {
 	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
-	uint32_t last; /* its latest visit in this step; NSX_NONE */
+	uint32_t last; /* its latest visit in this step; NSX_NONE: none */
 	int64_t last_ns; /* end of that visit */
-	int64_t begin_ns; /* of the step */
+	int64_t begin_ns; /* start of the step */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
-	/* a mended rank's own work in the step above the others' median, and its share */
+	/* most_ns: a mended rank's own work in the step above the others' median; cut: that as a
+	 * share of its own work
+	 */
 	double most_ns, cut;
 	bool is_mended;
 };
 struct visit { /* a member at a collective */
 	struct nsx_coll at;	/* start_ns INT64_MIN: takes no part */
-	double own_ns;		/* of the rank at that start */
+	double own_ns;		/* own work that the rank has done when it arrives */
 	float held_ns;
-	uint32_t before;	/* the visit of its rank that ended before; NSX_NONE */
-	union { /* the rank after it, in the first walk and in the second */
+	uint32_t before;	/* the visit of its rank that ended before; NSX_NONE: none */
+	union { /* state of the rank after the visit: `did` in the first walk, `is` in the second */
 		struct {
 			double own_ns;
 			int64_t since_ns;
@@ -405,9 +409,9 @@ static void note_need(const struct rank_now *r, const struct visit *v,
 	}
 }
 
-/* First walk: notes the own work of ranks when each collective begins. Equals are members of a
- * family; before messages they are ranks of one kind with equally many waits in the step, and their
- * second need is that of the least duration.
+/* First walk: notes the own work of ranks when each collective begins. It is noted for members of a
+ * family together. Before waits for messages it is noted for ranks of one kind with equally many
+ * waits in the step; for these ranks the second need is the wait that takes the least time.
  */
 static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
@@ -465,9 +469,9 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 	       n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* Updates how much less a mended rank has to do: a bound is no less than the measure before it. If
- * others did more at other places of the step, that takes back no lead but this step's.
- * When a measure follows a bound, the bound's effect is corrected, except the part that a
+/* Updates how much less work a mended rank has. A bound is no less than the measure before it. If
+ * the others did more work elsewhere in the step, the rank loses only lead that it won in this
+ * step. When a measure follows a bound, the bound's effect is corrected, except the part that a
  * collective has used up since.
  */
 static void do_less(struct rank_now *r, double more, bool is_guess)

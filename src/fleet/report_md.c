@@ -174,7 +174,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 	}
 }
 
-/* Says how much uneven work costs if every rank is late now and then and none is named. */
+/* Says how much uneven work costs if every rank is late sometimes and none is named. */
 static void add_uneven(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;

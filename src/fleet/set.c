@@ -136,7 +136,7 @@ static void doubt_numbers(struct nsx_digest **v, size_t n)
 NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
 struct placed { /* a rank on its host */
-	uint64_t hash;	/* of the host; 0: not known */
+	uint64_t hash;	/* hash of the host; 0: not known */
 	uint32_t trace; /* without it: the trace, numbered as found */
 	uint32_t rank;
 };

@@ -52,8 +52,9 @@ static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fami
 	return nsx_is_of_unknown_pairs(&f->comm[fam->at]);
 }
 
-/* The number of ranks that certainly begin and end together in a family. Sends and receives that
- * end together may be several alltoalls beside each other, of ranks that were together before.
+/* The number of ranks of a family that certainly begin and end together. Ranks whose sends and
+ * receives end together may be those of several alltoalls at the same time, so of these only two
+ * are certain.
  */
 static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
@@ -63,9 +64,9 @@ static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_fami
 		       fam->most : NSX_MIN(fam->most, 2);
 }
 
-/* The number of groups of hosts that a family's communicators connect. Ranks of a host have one
- * clock, so the k-th collectives of a group are of one instant; those of several are aligned only
- * as well as clocks are known. Sends and receives connect nothing. in: room for all hosts.
+/* The number of groups of hosts that a family's communicators connect. The k-th collectives of one
+ * group happen at the same time. Those of different groups are aligned only as well as clocks are
+ * known. Sends and receives connect no hosts. in: room for all hosts.
  */
 static uint32_t count_clocks(const struct nsx_fleet *f, const struct nsx_family *x, uint32_t *in)
 {
@@ -101,7 +102,7 @@ static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 /* Prefers a family with common ends unless one without them has more ranks. */
 static void choose_main(struct nsx_fleet *f, struct nsx_arena *a)
 {
-	const struct nsx_family *best[2] = {NULL}; /* without common ends, with them */
+	const struct nsx_family *best[2] = {NULL}; /* [0]: without common ends, [1]: with them */
 	uint32_t *in = nsx_arena_get(a, f->nhosts * sizeof(*in));
 
 	for (size_t i = 0; i < f->nfamilies; i++) {

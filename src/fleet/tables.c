@@ -12,7 +12,7 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {NSX_FLEET_TABLES(LAYO
 
 /* Ranks ----------------------------------------------------------------------------*/
 
-struct waits { /* of a rank, summed over matched collectives */
+struct waits { /* waiting of a rank, summed over matched collectives */
 	int64_t waited_ns, came_last, ncolls;
 	double induced_ns; /* the median rank's waiting time when this rank came last */
 };
@@ -81,7 +81,9 @@ static void fill_ranks(struct nsx_freport *r, const struct waits *waits, struct 
 struct staged {
 	int64_t stage;
 	uint32_t rank;
-	double value, z; /* of the metric; its distance in median deviations, 0: no outlier */
+	/* value of the metric; z: its distance from the median in median deviations, 0: no outlier
+	 */
+	double value, z;
 };
 
 NSX_ORDER(cmp_staged, struct staged, UP(stage), UP(rank));

@@ -7,7 +7,7 @@
 enum {
 	MOST_OF_A_CALL = 1 << 14, /* timed calls per name, enough for a median */
 	LEAST_CALLS = 20,
-	RECURS = 3, /* so many gaps before one kernel are part of a loop, and not paid once */
+	RECURS = 3, /* this many gaps before one kernel are part of a loop, and not paid once */
 };
 #define ONE_TIME_GAP_NS 500000
 #define SLOW_LAUNCH_NS 1000000 /* a first launch that loads its kernel takes longer */
@@ -22,9 +22,9 @@ struct measure {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_totals *ret;
-	struct nsx_arena *keep; /* of what is returned */
+	struct nsx_arena *keep; /* arena of the result */
 	struct nsx_arena *a;
-	struct nsx_groups groups; /* of names */
+	struct nsx_groups groups; /* numbers of the names */
 	struct named *names;
 };
 
@@ -173,7 +173,7 @@ static const char *longest_in(const struct measure *s, const uint32_t *calls,
 
 struct gap {
 	struct nsx_span at;
-	int64_t ns;   /* of start-up */
+	int64_t ns;   /* length of start-up in the gap */
 	uint32_t end; /* number of the kernel and process that end it, or a number of its own */
 };
 

@@ -1,7 +1,8 @@
 /* words.c - ranks, communicators and findings of a fleet in words. */
 #include "fleet/report.h"
 
-enum { MOST_LISTED_BYTES = 512, LEAST_BY = 4 /* equally spaced ranks that make a range */ };
+/* LEAST_BY: least number of equally spaced ranks written as a range */
+enum { MOST_LISTED_BYTES = 512, LEAST_BY = 4 };
 
 const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
 	[NSX_FF_LATE_RANK] = {"late_rank", NSX_CAT_BALANCE},
@@ -62,8 +63,8 @@ const uint32_t *nsx_latest_ranks(const struct nsx_fleet *f, struct nsx_arena *a)
 	return ret;
 }
 
-/* Length of the range that v begins: ranks as far apart as the first two. Ranges are
- * neighbours, or at least LEAST_BY ranks; otherwise 1.
+/* The number of ranks at the beginning of v that are written as one range: neighbours, or at least
+ * LEAST_BY ranks at equal distances; otherwise 1.
  */
 static size_t run_of(const struct nsx_fleet *f, const uint32_t *v, size_t n)
 {
