@@ -51,7 +51,7 @@ enum { OTHER = 1, ALLOCATES, QUERIES };
 struct group { /* calls of one API with one effect */
 	const char *api;
 	enum kind kind;
-	uint32_t process;    /* of all its calls, or NSX_SEVERAL if they differ */
+	uint32_t process;    /* process of all its calls, or NSX_SEVERAL if they differ */
 	/* after: calls directly after a wait of group `behind`               */
 	size_t count, after;
 	uint32_t behind;     /* index of that group                          */
@@ -62,7 +62,7 @@ struct group { /* calls of one API with one effect */
 	int64_t refill_ns;
 	int64_t idle_ns;     /* the GPU's idle time during the calls         */
 	int64_t ns, cost_ns;
-	int64_t profiled_ns; /* of ns: the profiler's own                    */
+	int64_t profiled_ns; /* the part of ns that is the profiler's own */
 	/* how long GPU work at the window's ends waits for the calls; 0 for waits */
 	int64_t edge_ns;
 	int64_t between_ns;  /* POLL: time between consecutive calls         */
@@ -78,15 +78,15 @@ struct calls {
 	struct nsx_detect *d;
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
-	struct nsx_places *places; /* of the calls' time, by group            */
-	struct nsx_places *costs; /* of the idle time right after the calls, by group */
+	struct nsx_places *places; /* places of the calls' time, by group */
+	struct nsx_places *costs; /* places of the idle time right after the calls, by group */
 	nsx_str *base;	/* by raw name: first raw name of the same API       */
 	uint8_t *does;	/* by raw name: effects of the API; 0: not looked up yet */
 	uint32_t thread; /* the thread whose calls are read                  */
 	int64_t ended_ns;  /* end of the thread's last call                  */
 	/* the last small copy, unless another operation or a wait came since; otherwise NSX_NONE */
 	uint32_t copied;
-	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE */
+	uint32_t emptied; /* group of the last wait until a pool allocation follows; NSX_NONE: none */
 	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
 	size_t barrier, barriers_end; /* the thread's range of barriers that may matter */

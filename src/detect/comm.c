@@ -12,7 +12,7 @@
 /* percent of the window that is reported even if most communication overlaps */
 #define MUCH_PCT 10.0
 #define BY_WORK 0.5 /* even work wins at least this share of what ranks that never wait would win */
-/* so many collectives, each shorter than this, are bound by latency */
+/* this many collectives, each shorter than TINY_NS, are bound by latency */
 enum { MANY = 100, TINY_NS = 50000 };
 enum { MOST_PIECES = 4 }; /* most micro batches that one is split into     */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
@@ -29,13 +29,14 @@ static double part_by_whole(int64_t part_ns, int64_t whole_ns)
 struct comm {
 	struct nsx_detect *d;
 	uint8_t *computes; /* by stream: 1 if compute runs there too         */
-	struct nsx_comm_cost cost; /* of the device being judged             */
+	struct nsx_comm_cost cost; /* the cost on the device being judged */
 	/* Communication of that device in the judged window: [0] on streams of its own, [1] on
 	 * streams that compute too, where it cannot overlap.
 	 */
 	struct habit {
 		size_t n;
-		int64_t ns, pairs_ns; /* of all collectives; of sends and receives */
+		/* time of all collectives; of sends and receives among them */
+		int64_t ns, pairs_ns;
 			double median_ns;
 	} on[2];
 };

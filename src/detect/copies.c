@@ -18,7 +18,7 @@ enum trouble { PLAIN, FROM_PAGEABLE, NTROUBLES };
 
 struct group { /* copies of one direction with one fault */
 	int64_t bytes, ns;
-	int64_t calls_ns; /* of the calls that make them, which may exceed their own time */
+	int64_t calls_ns; /* time of the calls that make them, which may exceed their own time */
 	double exposed_ns; /* while nothing computes                         */
 	/* copies for which the host waits: a call that ends before half of its copy is done waited
 	 * only for the staging of the data
@@ -31,7 +31,8 @@ struct group { /* copies of one direction with one fault */
 struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
-	struct group small; /* copies of any direction that are too small for their trouble */
+	/* copies of any direction that are so small that their fixed cost exceeds their transfer */
+	struct group small;
 	struct nsx_places *places;
 	uint32_t ngroups;
 };
@@ -265,8 +266,8 @@ static int copies_list_waits(struct copies *c, const struct group *g, struct nsx
 }
 
 /* Sets the remedy: pinned memory, with copies hidden behind other work. Only the gain of pinned
- * memory is certain, and of copies to the host not even that they no longer block it, because it may
- * read the result at once.
+ * memory is certain. For copies to the host it is not even certain that they no longer block the
+ * host, because it may read the result at once.
  */
 static int set_remedy(struct copies *c, unsigned kind, const struct nsx_rate *link,
 		      struct nsx_finding *f, struct nsx_err *err)
@@ -319,8 +320,8 @@ static int propose_pageable(struct copies *c, unsigned kind, struct nsx_err *err
 	return 0;
 }
 
-/* Small copies that another one could replace: same direction and stream, with no parting call
- * between them.
+/* Small copies that another one could replace: same direction and stream, with no call between them
+ * that keeps them apart.
  */
 struct runs {
 	struct group all, spare; /* all copies of the runs; those that would go */

@@ -197,9 +197,9 @@ void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list
 enum awaited {
 	UNKNOWN_WAIT = 1,
 	A_TIME,
-	A_REQUEST, /* of a client, from outside the program                  */
-	INPUT,	   /* from outside, or from another process of the program   */
-	A_CLOCK,   /* found by even intervals between the ends               */
+	A_REQUEST, /* the request of a client, from outside the program */
+	INPUT,	   /* data from outside, or from another process of the program */
+	A_CLOCK,   /* an instant of a clock, found by even intervals between the ends */
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);

@@ -25,7 +25,7 @@ struct outside { /* calls of one name */
 	bool is_mpi;
 	enum awaited what;
 	nsx_str name;
-	uint32_t process; /* of all calls, or NSX_SEVERAL if they differ     */
+	uint32_t process; /* process of all calls, or NSX_SEVERAL if they differ */
 };
 
 enum awaited host_waits_for(const char *name)
@@ -405,7 +405,8 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 
 #define SPREAD 0.05 /* greatest median distance from the median period, relative to it */
 #define MUCH 0.1    /* least share of the window that the host's code must seem to cost */
-/* a program is paced if, while waits end when they did, it wins less than this share of that gain
+/* A program is paced if a faster host wins hardly anything while waits end when they did: less than
+ * this share of what it wins without these waits.
  */
 #define SURE 0.1
 #define EVEN 1.1    /* nine of ten periods take at most this many times the median */

@@ -13,7 +13,7 @@
 #define MOSTLY 0.75	  /* host time is a range's own if it has this share of the range */
 enum {
 	LONG_NS = 1000000, /* a stretch this long is named                   */
-	LONG_PART = 10,	   /* so is one of this part of an iteration */
+	LONG_PART = 10,	   /* a stretch of this part of an iteration is named, too */
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
 	RESULT_NS = 40000, /* the way from a wait to the next launch never takes this long */
@@ -32,10 +32,10 @@ struct launcher {
 		int64_t own_ns; /* in ranges without any CUDA call           */
 		int64_t edge_ns; /* time that GPU work at the window's ends waits for */
 		uint32_t range; /* first range with this name                */
-		nsx_str name;	/* of all ranges; 0 if they differ           */
+		nsx_str name;	/* name of all ranges; 0 if they differ */
 		/* a thread that only copies; NSX_NONE: the launching thread itself */
 		uint32_t helper;
-		uint32_t process; /* of all stretches, or NSX_SEVERAL if they differ */
+		uint32_t process; /* process of all stretches, or NSX_SEVERAL if they differ */
 		nsx_str waited;	  /* the waiting call before all stretches; 0: none, or several */
 		int64_t most_ns; /* length of the longest stretch            */
 	} *code;

@@ -20,8 +20,8 @@ enum { MOST_NAMES = 256 }; /* most names searched for a family, those with most 
 struct kernel { /* kernels of one name or of one shape on a device, summed */
 	int64_t ns, longest_ns;
 	uint32_t count;
-	uint32_t id;	/* of the string, or index of the shape              */
-	uint32_t rank;	/* of the name among kernel names                    */
+	uint32_t id;	/* id of the string, or index of the shape */
+	uint32_t rank;	/* rank of the name among kernel names */
 	uint32_t first; /* first operation                                   */
 };
 struct table {
@@ -32,7 +32,7 @@ struct table {
 };
 struct kernels {
 	struct nsx_detect *d;
-	struct table names; /* of the limiting GPU; `at` is freed early */
+	struct table names; /* kernels of the limiting GPU by name; `at` is freed early */
 	double length_ns, kernels_ns; /* length of the window, and of its kernels */
 	double beside; /* mean number of concurrent kernels if they filled the window; at least 1 */
 	const char *gpu; /* label of the limiting GPU */

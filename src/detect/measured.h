@@ -37,7 +37,7 @@ enum nsx_late_by { /* where the late rank spends more time than the others   */
 /* how the ranks arrive at the collectives of one operation */
 struct nsx_arrivals {
 	const char *op, *late; /* late: the rank whose lateness costs most   */
-	uint32_t process, device; /* of the late rank                        */
+	uint32_t process, device; /* process and device of the late rank */
 	bool is_proved; /* whether a persistent straggler was proved         */
 	size_t njudged; /* number of judged instances                        */
 	size_t nlate;	/* judged instances with any late rank               */
@@ -71,8 +71,8 @@ struct nsx_capture_check {
 };
 
 struct nsx_measured {
-	struct nsx_engine_steps steps; /* of the whole window                */
-	struct nsx_ledger ledger; /* of the judged window; total_ns 0: unknown */
+	struct nsx_engine_steps steps; /* steps in the whole window */
+	struct nsx_ledger ledger; /* accounts of the judged window; total_ns 0: unknown */
 	struct nsx_ledger *phases; /* by phase; total_ns 0: judged or too short; NULL: no phases */
 	struct nsx_capture_check *capture; /* list of checks; NULL: all unremarkable */
 	struct { /* kernels of the window */

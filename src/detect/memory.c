@@ -23,7 +23,7 @@ struct unified {
 		struct nsx_spans busy;
 		size_t cap;
 	} *moves;
-	uint32_t device; /* the device with most of all_ns; NSX_NONE */
+	uint32_t device; /* the device with most of all_ns; NSX_NONE: none */
 };
 
 static int add_span(struct moves *m, int64_t start_ns, int64_t end_ns, struct nsx_err *err)

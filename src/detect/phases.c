@@ -1,7 +1,8 @@
 /* phases.c - what is not judged: phases of the run, and the time before the first GPU work and
  * after the last. Those that keep GPUs waiting for much of the whole window (a second solve, the
- * loading of a model, the copies at the end) are findings. The first page lists the longest, lest a
- * reader who looks for a pause, a slow start or a slow end takes the judged window for the whole.
+ * loading of a model, the copies at the end) are findings. The first page lists the longest, so
+ * that a reader who looks for a pause, a slow start or a slow end does not mistake the judged
+ * window for the whole run.
  */
 #include "detect/detect.h"
 #include "detect/verdict.h"
@@ -348,7 +349,7 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 /* The first page --------------------------------------------------------------------- */
 
 struct part { /* a phase, or the time at one end of the run */
-	const struct nsx_ledger *ledger; /* of a phase; otherwise NULL       */
+	const struct nsx_ledger *ledger; /* ledger of a phase; NULL: an end of the run */
 	const char *name; /* a name in the trace or, without a ledger, a fixed text */
 	struct nsx_window window;
 };

@@ -382,8 +382,9 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Whether a finding stays beside the lead, although it adds nothing to what they may win: it adds
- * to what is certain. The best itself stays only if it wins more than the lead may.
+/* Whether a finding remains one of its own although it adds nothing to what the lead may win: it
+ * adds to what the lead certainly wins. The best finding remains only if it wins more than the lead
+ * may.
  */
 static bool stands_alone(const struct pricing *p, const struct item *lead,
 			 const struct item *beside, const struct item *x)
@@ -487,9 +488,9 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
-/* The worth of a finding: the gain that it adds to those above it, or to what is certain of them,
- * but at most what it wins alone, because it does not cause time that is won only together with
- * others.
+/* The worth of a finding: the gain that it adds to the findings above it, or to the certain part of
+ * theirs. It is at most what the finding wins alone, because the finding does not cause time that
+ * is won only together with others.
  */
 static double worth(const struct nsx_finding *f)
 {

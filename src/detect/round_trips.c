@@ -24,14 +24,14 @@ enum { COPIES, WAITS, GAPS /* GAPS: calls that end a gap */, NLISTS };
 
 struct trips {
 	struct nsx_detect *d;
-	struct nsx_row_list rows[NLISTS]; /* of all trips, those of the current trip last */
+	struct nsx_row_list rows[NLISTS]; /* rows of all trips, those of the current trip last */
 	size_t kept[NLISTS];		  /* number of rows that belong to earlier trips */
 	bool has_waited;
 	/* consecutive trips, since the thread waited for the GPU or copied outside of any trip, or
 	 * had two trips without work between them
 	 */
 	unsigned nrow;
-	int64_t out_bytes, back_bytes, host_ns; /* of the current trip       */
+	int64_t out_bytes, back_bytes, host_ns; /* sums over the current trip */
 	int64_t bytes, copies_ns, all_host_ns;
 	int64_t last_ns; /* end of the thread's last call                    */
 	size_t n, nmaybe;

@@ -150,8 +150,8 @@ static int staging_collect(struct staging *s, struct nsx_err *err)
 /* The finding ----------------------------------------------------------------------*/
 
 /* Sets the remedy: the CUDA calls and their work disappear. If they are most of the time in MPI,
- * the time between them is overhead of handling them and disappears too. Surely those on one side
- * go: a message from GPU to GPU takes one copy and its wait.
+ * the time between them is overhead of handling them and disappears too. Only the calls of one side
+ * are certain to go: a message from GPU to GPU takes one copy and its wait.
  */
 static void staging_set_remedy(struct staging *s, bool is_most, struct nsx_finding *f)
 {

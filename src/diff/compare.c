@@ -14,8 +14,8 @@ const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 /* launches per unit may differ by this ratio before units count as different kinds */
 #define PERIODS 1.25
 #define EQUAL 0.02 /* difference, as a ratio, below which launches and threads are equal */
-/* least share of the busy time in kernels, and copies, that do k times the work; work done once per
- * step is the rest
+/* least share of the busy time in kernels and copies that do k times the work; the rest is work
+ * that is done once per step
  */
 #define MULTIPLIED 0.75
 
@@ -184,8 +184,8 @@ static void compare_find_answered(const struct nsx_diff *d, double share[2])
 		share[0] = share[1] = NAN;
 }
 
-/* Whether something besides names of kernels says that units do like work: their own name, equal
- * bytes, or kernels that all do as many times the work.
+/* Whether something besides the names of kernels shows that units do the same kind of work: their
+ * own name, equal bytes, or kernels that all do the same multiple of the work.
  */
 static bool are_units_told(const struct nsx_diff *d)
 {
@@ -248,9 +248,9 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 	return ret;
 }
 
-/* Checks that units do the same work. A unit without a name may be one step on one side and two on
- * the other, if every second step differs. And all launches may have as many times the threads,
- * which is other work if the copies differ as well, or are none.
+/* Checks that units do the same work. A unit without a name may be one step on one side and two
+ * steps on the other, if every second step differs. If all launches have k times the threads, that
+ * is other work, provided that the copies differ as well, or that there are none.
  */
 static void compare_periods(struct nsx_diff *d)
 {

@@ -378,10 +378,10 @@ static bool has_slow_units(const struct nsx_diff *d, const struct nsx_step *c)
 	       fabs(c->mean_rel - gaps_ns / units / c->side[0].mean_ns) >= c->noise;
 }
 
-/* Whether the units leave open what the wholes can tell of two runs that did the same work: units
- * of both sides differ in their work, or are too few, or prove nothing, or drift on both sides, so
- * that no unit is typical, though each launch still has its counterpart. Slow units among equal
- * ones may be chance, and the wholes cannot tell.
+/* Whether the units leave the comparison of two runs open, so that the whole runs decide if they
+ * did the same work. That is so if units of the sides differ in their work, if they are too few or
+ * prove nothing, or if they drift on both sides: then no unit is typical, but each launch still has
+ * its counterpart. Slow units among equal ones may be chance, which the whole runs cannot rule out.
  */
 static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 {

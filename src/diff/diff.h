@@ -105,7 +105,8 @@ struct nsx_step {
 	double mean_rel;   /* change of the mean, including its tail */
 	struct nsx_interval mean_ci_ns; /* interval of the change of the mean, by bootstrap */
 	struct nsx_floor mean_floor;	/* ns; a smaller change of the mean proves nothing */
-	double mean_p;	  /* probability that the means of units dealt out at random differ so much */
+	/* probability of this difference if units were assigned to the sides at random */
+	double mean_p;
 	bool mean_recurs; /* the mean changes beyond noise even without the slowest units */
 	bool mean_alone; /* only the mean is proven to change: slow units came or went */
 	bool mean_opposes; /* mean and shift are both beyond noise, with opposite signs */
@@ -209,7 +210,7 @@ struct nsx_gate_row { /* the worst result of a gate over all lanes */
 	double mean; /* for gates on the typical step: change of the mean; else NAN */
 	const char *unit;	      /* "%", "ms", "bytes", "" (a count) */
 	enum nsx_gate_result result;
-	const char *text; /* why the gate is undecided, or what it leaves out; NULL */
+	const char *text; /* why the gate is undecided, or what it leaves out; NULL: none */
 };
 
 struct nsx_diff_opts {
@@ -365,9 +366,11 @@ void nsx_compare_captures(struct nsx_diff *d);
 void nsx_compare_findings(struct nsx_diff *d);
 /* How many times as much work a unit does after as a unit did before. */
 struct nsx_multiple {
-	double times; /* threads after / before, of kernels that take most compute time; 1: equal */
+	/* kernels are launched `times` as often; otherwise each launch has `times` the threads */
+	double times;
 	bool by_launches; /* they are launched as many times as often */
-	double share; /* of the busy time in these kernels, and in copies of as many times the bytes */
+	/* share of the busy time in these kernels, and in copies of `times` the bytes */
+	double share;
 };
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane);
 /* Why the sides cannot be compared; NULL if they can. */

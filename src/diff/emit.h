@@ -39,7 +39,7 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 struct nsx_kind_row { /* [0] before, [1] after */
 	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
 	int64_t count[2];
-	double p50_ms[2]; /* of the steps' GPU time */
+	double p50_ms[2]; /* median GPU time of the steps */
 };
 struct nsx_kind_rows { /* ordered by kind and size; rows that only the side after has come last */
 	struct nsx_kind_row *v;

@@ -140,7 +140,7 @@ static void add_whys(struct page *p)
 				continue;
 			nsx_buf_printf(&p->b, "%s%s", k > i ? ", " : "- ",
 				       !k ? "job" : nsx_lane_name(p->d, p->lanes[k - 1], p->a));
-			why[k] = NULL; /* told */
+			why[k] = NULL; /* each reason is told once */
 		}
 		if (reason)
 			nsx_buf_printf(&p->b, ": %s\n", reason);
@@ -207,7 +207,7 @@ static void add_delta(struct page *p, const struct nsx_delta *d)
  * unless --top asks for them.
  */
 #define LEAST 0.01
-#define A_LAUNCH 0.5 /* so many launches more or fewer per unit are shown, too */
+#define A_LAUNCH 0.5 /* rows with this many launches more or fewer per unit are shown, too */
 
 static bool is_shown(const struct page *p, uint32_t lane, const struct nsx_delta *d)
 {

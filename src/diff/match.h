@@ -62,9 +62,9 @@ struct nsx_kernel_rows {
 	uint32_t *row; /* by kernel: its row; NSX_NONE if no lane uses it */
 	enum nsx_match *kind; /* by row */
 	uint32_t *first[2]; /* by row: its first kernel on each side in order of name; in a
-			       row of one name, the first that the other side lacks; NSX_NONE */
+			       row of one name, the first that the other side lacks; NSX_NONE: none */
 	bool *has_grids; /* by row of one name: a side has several grids, and other ones */
-	uint32_t *next[2]; /* by kernel: the next kernel of its row on each side; NSX_NONE */
+	uint32_t *next[2]; /* by kernel: the next kernel of its row on each side; NSX_NONE: none */
 	uint32_t nrows;
 };
 

@@ -70,7 +70,7 @@ struct nsx_split_uses { /* each cause and detail once */
 		int64_t ns;	 /* times add up to the share */
 	} *v;
 	size_t n;
-	struct nsx_groups groups; /* of cause and detail; while uses are added */
+	struct nsx_groups groups; /* numbers of causes and details, while uses are added */
 };
 struct nsx_lane {
 	int64_t device_id;

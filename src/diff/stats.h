@@ -58,8 +58,8 @@ enum { NSX_DRAWS = 2000 };
 struct nsx_interval nsx_bootstrap(const struct nsx_sample s[2], enum nsx_figure figure,
 				  double alpha, uint64_t seed);
 
-/* Permutation test of the means: how often they differ about as much when all units are
- * dealt out at random. Two-sided, at least 1 / (NSX_DRAWS + 1). The same seed gives the same p.
+/* Permutation test of the means: how often they differ about as much when all units are assigned to
+ * the sides at random. Two-sided, at least 1 / (NSX_DRAWS + 1). The same seed gives the same p.
  */
 double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed);
 

@@ -3,7 +3,7 @@
  * Regression or improvement: the shift exceeds measured or assumed noise, every interval excludes
  * 0, the rank test is significant, and the samples are far apart (A12). If nothing is proven of the
  * typical unit, a change of the mean counts as well: it exceeds its noise, its interval excludes 0,
- * and units dealt out at random seldom differ as much.
+ * and units assigned to the sides at random seldom differ as much.
  *
  * Neutral: the whole interval lies within the noise, and so does the change of the mean. Drift
  * makes a change harder to prove, not easier to rule out.

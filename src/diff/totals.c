@@ -11,7 +11,7 @@
 #define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
 #define OF_KERNELS 0.05	  /* floor of kernels, as a share of their time */
 #define OF_FEW_KERNELS 0.15
-#define MIGRATING 0.25	  /* floor of few kernels while pages migrate */
+#define MIGRATING 0.25	  /* floor of kernels while pages migrate, if there are few of them */
 #define OF_COPIES 0.06
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4
@@ -19,7 +19,8 @@
 /* least change, relative to the whole run, of a part that decides something */
 #define OF_WHOLE 0.02
 #define NO_CHANGE 0.05	  /* a change of the whole run below this is none; see judge_pair */
-#define SAME_KERNELS 0.9 /* least share of a unit's kernel time in equal kernels, if it is alike */
+/* a unit counts as alike if at least this share of its kernel time is in equal kernels */
+#define SAME_KERNELS 0.9
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
 /* greatest sum of all floors, relative to the whole run, for a verdict of no change */
 #define SURE 0.12
@@ -266,7 +267,9 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	double idle_floor = nsx_noise_of_host(c, NSX_OF_HOST) * idle_of + OF_HOST_NS;
 	int of_gpu = judge_gpu(c, small, &gpu_floor);
 	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
-	/* what the host may add to the floor of copies makes no run of equal ones unsure */
+	/* equal runs stay neutral: the floor that copies get because the host may slow them is left
+	 * out here
+	 */
 	double sure = gpu_floor + idle_floor - uncertain(c, NSX_TOTAL_COPIES) *
 		(nsx_noise_of_copies(c, OF_COPIES) - OF_COPIES);
 	bool is_of_host = sign_beyond(idle, NSX_MAX(NSX_OF_HOST * idle_of + OF_HOST_NS, small));
