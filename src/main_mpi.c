@@ -219,7 +219,7 @@ static int main_mpi_run(int argc, char **argv)
 		nsx_arena_free(a);
 		return rc == NSX_E_USAGE ? 2 : 3;
 	}
-	if (me) /* to forward them, not to analyse them */
+	if (me) /* only rank 0 analyses them; the others forward them */
 		r.digest.keep = NSX_KEEP_BYTES;
 	mine = split_lines(main_mpi_scatter(&r.inputs, a), a);
 	if (nsx_fleet_read(&mine, &r.digest, r.jobs, &s.v, &s.n, &r.left_out, &err))

@@ -105,7 +105,7 @@ struct elsewhere {
 struct ranges { /* the ranges that the question names */
 	uint8_t *in; /* for each range: 1 if it is marked or inside a marked range */
 	struct nsx_count count;
-	int64_t longest_ns, longest_at; /* of ranges of equal length the first counts */
+	int64_t longest_ns, longest_at; /* the longest range; of several, the first */
 };
 
 /* Sums ranges of the marked names. A range inside another marked range counts with that one. */

@@ -173,7 +173,7 @@ static void put_answer_schema(struct nsx_jsonw *w, enum nsx_tool_id tool)
 static void mcp_protocol_put_tool(const struct request *r, struct nsx_jsonw *w,
 				  enum nsx_tool_id tool)
 {
-	/* Clients that read this key show so many characters in full. */
+	/* Clients that read this key show this many characters in full. */
 	enum { SHOWN_WHOLE = 100000 };
 
 	nsx_jsonw_object(w, NULL);

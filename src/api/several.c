@@ -9,7 +9,7 @@ struct nsx_several {
 	struct nsx_diff_opts opts;
 	struct nsx_diff_output diff; /* diff.diff NULL: this is a fleet      */
 	struct nsx_fleet *fleet;
-	struct nsx_left_out left_out; /* of the fleet's inputs               */
+	struct nsx_left_out left_out; /* inputs of the fleet that could not be read */
 	struct nsx_freport *report;
 	struct nsx_arena *arena; /* also holds this struct                   */
 	char *document[NSX_DOC_MARKDOWN + 1]; /* NULL: not requested         */

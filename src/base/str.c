@@ -20,7 +20,7 @@ struct shard {
 	uint32_t *at;	/* for each index: place in texts */
 	uint32_t *hash; /* one for each index; NULL after close */
 	size_t n, cap, cap_hash;
-	unsigned char *slots; /* of slot_bytes each: index + 1; 0: free      */
+	unsigned char *slots; /* slots of slot_bytes each: index + 1; 0: free */
 	size_t nslots, slot_bytes;
 	struct nsx_texts texts;
 };

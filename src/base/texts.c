@@ -1,9 +1,9 @@
 /* texts.c - packs texts by replacing the parts that earlier plain texts contain.
  *
- * A packed text is a list of pieces, ended by a zero byte. A piece begins with a length byte. If
- * that is at most MOST_NEW, so many new bytes follow. Otherwise the piece refers to a part of a
- * plain text: the byte is MOST_NEW + 1 + (length - WINDOW), and the place of the part follows.
- * LONG_SEEN means that another byte is added to the length.
+ * A packed text is a list of pieces, ended by a zero byte. A piece begins with a length byte. If it
+ * is at most MOST_NEW, it is the number of new bytes that follow. Otherwise the piece refers to a
+ * part of a plain text: the byte is MOST_NEW + 1 + (length - WINDOW), and the place of the part
+ * follows. LONG_SEEN means that another byte is added to the length.
  */
 #include <endian.h>
 #include "base/str.h"

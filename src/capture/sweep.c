@@ -222,7 +222,7 @@ static void signal_descendants(int sig, struct nsx_buf *names)
 	}
 }
 
-/* Waits for all children to end; false if some still run after so many seconds. */
+/* Waits for all children to end; false if some still run after this many seconds. */
 static bool wait_for_children(double seconds)
 {
 	double until = nsx_now_s() + seconds;

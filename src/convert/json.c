@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "convert/convert.h"
 
-/* An event's fixed parts, with keys and numbers, take at most so many bytes. */
+/* The greatest size of an event's fixed parts, with keys and numbers, in bytes. */
 enum { ROOM = 512 };
 
 static char *put_bytes(char *p, const char *s, size_t n)

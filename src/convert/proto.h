@@ -9,7 +9,7 @@
 
 enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };
 
-/* A number field takes at most so many bytes. Callers reserve room for several fields at once. */
+/* The greatest size of a number field in bytes. Callers reserve room for several fields at once. */
 enum { NSX_PB_MAX_UINT = 15 };
 static inline char *nsx_pb_put_uint(char *p, unsigned field, uint64_t u)
 {

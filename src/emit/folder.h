@@ -16,7 +16,7 @@ struct nsx_out_file {
 	int (*write)(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 	const void *subject, *detail; /* data for the writer of the file */
 	int64_t size_bytes; /* set when it was written */
-	uint32_t crc32;	    /* of the whole file, as in gzip */
+	uint32_t crc32;	    /* checksum of the whole file, as in gzip */
 };
 
 /* Runs the writer into memory. Owner: the caller, free(), also after a failure. */

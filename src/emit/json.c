@@ -126,7 +126,8 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 			  const struct nsx_scripts *scripts)
 {
 	const char *key = s->pass->json ? s->pass->json : s->pass->id;
-	const struct nsx_cell *value = nsx_section_value(s, "*"); /* of a bare value */
+	/* the value of a section that is a bare value */
+	const struct nsx_cell *value = nsx_section_value(s, "*");
 	const struct nsx_table *rows;
 
 	if (s->status == NSX_S_SKIPPED)

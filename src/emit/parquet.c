@@ -11,7 +11,8 @@
 enum { BOOLEAN = 0, INT64 = 2, DOUBLE = 5, BYTE_ARRAY = 6 };	/* Type                  */
 enum { OPTIONAL = 1, UTF8 = 0, ZSTD = 6, DATA_PAGE = 0 };	/* one of several enums  */
 enum { PLAIN = 0, RLE = 3 };					/* Encoding              */
-enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 }; /* of Thrift     */
+/* numbers of types in Thrift */
+enum { T_I32 = 5, T_I64 = 6, T_BINARY = 8, T_LIST = 9, T_STRUCT = 12 };
 
 struct parquet {
 	FILE *out;
@@ -20,7 +21,7 @@ struct parquet {
 	struct nsx_buf groups;	    /* metadata of the row groups so far, in Thrift */
 	struct nsx_buf page, packed;
 	struct nsx_err *err;
-	int rc; /* of the first page that could not be compressed */
+	int rc; /* error code of the first page that could not be compressed */
 };
 
 /* Says in each file who wrote it. */

@@ -107,7 +107,7 @@ struct nsx_notes {
 	size_t nmpi, mpi_cap, nprocesses, processes_cap;
 	struct nsx_unknown unknown[NSX_MOST_UNKNOWN];
 	unsigned nunknown;
-	struct nsx_rep_stacks *stacks; /* of the report, by kind             */
+	struct nsx_rep_stacks *stacks; /* stacks of the report, by kind */
 	struct nsx_rep_order order[NSX_NSTACKED];
 	struct nsx_rep_rows rows; /* rows of rare tables                     */
 	size_t most_rows;	  /* most rows of a rare table               */

@@ -10,7 +10,7 @@
 
 _Static_assert(NSX_REP_THREAD_NAME <= 64, "tables of events are bits of a number");
 
-/* Keeping so many rows of a block takes less time than to unpack it again. */
+/* Keeping this many rows of a block takes less time than to unpack it again. */
 enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024, FEW_ROWS_A_BLOCK = 256 };
 
 struct job {

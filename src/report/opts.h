@@ -36,7 +36,7 @@ struct nsx_opts {
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool is_classic; /* adds the sections of nsys-llm-explain to report.md */
 	bool all_rows; /* tables/ has no row limit                           */
-	enum nsx_table_format format; /* of tables/                          */
+	enum nsx_table_format format; /* format of the files in tables/ */
 	/* limit of rows for a huge table that is only written to files; 0: all */
 	size_t held_rows;
 	bool draws; /* keep curves for the HTML page                         */

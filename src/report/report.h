@@ -45,7 +45,8 @@ struct nsx_pass {
 	int needs[NSX_MAX_NEEDS];
 	/* The pass needs at least one of these views. If all are missing, it says so itself. */
 	int any_of[NSX_MAX_NEEDS];
-	bool by_phase; /* by the phases of --phase-map (opts->phases); null without them */
+	/* its rows are grouped by the phases of --phase-map (opts->phases); null without them */
+	bool by_phase;
 	/* Reasons for having no heading, no query, or an answer for every trace. The registry test
 	 * demands either the heading, the query and a "cannot" case, or the reason.
 	 */

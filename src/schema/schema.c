@@ -164,7 +164,7 @@ int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 	return n < 0 ? query_count(db, "SELECT count(*) FROM main.", table, "") : n;
 }
 
-/* Ids are dense if the file has at least so many bytes for each id up to the greatest. Otherwise
+/* Ids are dense if the file has at least this many bytes for each id up to the greatest. Otherwise
  * they are sparse, and an array by id would be mostly empty.
  */
 enum { DENSE_BYTES = 64 };

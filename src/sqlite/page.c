@@ -106,7 +106,7 @@ enum {
 
 struct look { /* a sampled leaf */
 	size_t leaf;
-	int64_t least, most; /* of the times of its rows                     */
+	int64_t least, most; /* least and greatest time of its rows */
 };
 
 static int note_row_time(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,

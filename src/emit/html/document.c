@@ -162,7 +162,7 @@ void nsx_html_document(const char *title, struct nsx_buf *pictures,
 
 	nsx_html_head(&b, title, false);
 	nsx_buf_adds(&b, "<main>\n");
-	if (rest) /* its newline ends the part before */
+	if (rest) /* the newline before the heading now ends the part before it */
 		*rest = '\0';
 	add_markdown(&b, markdown->p);
 	nsx_buf_adds(&b, pictures->n ? pictures->p : "");

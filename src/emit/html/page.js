@@ -25,7 +25,7 @@ function time(ns) {
 	if (a < 1e9) return three(ns / 1e6) + ' ms';
 	return three(ns / 1e9) + ' s';
 }
-/* As Nsight Systems shows it: seconds of the trace's own clock. */
+/* An instant in seconds of the trace's own clock, as Nsight Systems shows it. */
 function instant(ns) {
 	const at = BigInt(meta.origin) + BigInt(Math.round(ns)), minus = at < 0n, a = minus ? -at : at;
 	return (minus ? '-' : '') + a / 1000000000n + '.' + String(a % 1000000000n).padStart(9, '0').slice(0, 6) + 's';
@@ -46,8 +46,9 @@ function numbers(data, at, n) {
 	}
 	return out;
 }
-/* Events in order of their start.  sums: by class, the time of those before each;
- * until: the last end of those up to each, where events overlap. */
+/* A lane: events in order of their start. sums: by class, the time of the events before each one.
+ * until: the latest end of the events up to each one, because events may overlap.
+ */
 function makeLane(lane, start, length, name) {
 	const n = start.length, sums = [];
 	let until = null;
@@ -88,7 +89,9 @@ function lower(values, x, lo = 0, hi = values.length) {
 }
 const endOf = (lane, i) => lane.start[i] + lane.length[i];
 const lastEnd = (lane, i) => (lane.until ? lane.until[i] : endOf(lane, i));
-/* Events of a lane from the first that reaches into [a, b) on; not all reach so far where events overlap. */
+/* Events of a lane that overlap [a, b), beginning with the first. Where events overlap, some that
+ * follow may end before a.
+ */
 function touching(lane, a, b) {
 	let i = lower(lane.start, a);
 	while (i > 0 && lastEnd(lane, i - 1) > a) i--;
@@ -117,7 +120,7 @@ function iterationLane(its) {
 const x = (ns) => LEFT + (ns - from) * (width - LEFT) / (to - from);
 const at = (px) => from + (px - LEFT) * (to - from) / (width - LEFT);
 
-/* As much of a text as has room; characters are measured once. */
+/* Writes as much of a text as has room. Each character is measured once. */
 const widths = new Map();
 function write(text, a, room, y) {
 	let n = 0;
@@ -140,14 +143,15 @@ function drawFindings(y) {
 		if (b - a > 12) write(String(i + 1), a + 3, b - a, y);
 	}
 }
-/* What fills the pixel of events [i, n): the class with most of their time. */
+/* The class with most of the time of events [i, n), which fill one pixel. */
 function kindOf(lane, i, n) {
 	let best = classes[lane.name[i]], most = 0;
 	if (n > i + 1) lane.sums.forEach((sum, cls) => { if (sum[n] - sum[i] > most) { most = sum[n] - sum[i]; best = cls; } });
 	return 2 * best + (lane.found && lane.found[n] === lane.found[i] ? 1 : 0);
 }
-/* An event that fills a pixel is drawn by itself, shorter ones together with all that begin in their pixel;
- * neighbours of a kind are one box. */
+/* Draws a lane. An event that fills a pixel is drawn by itself. Shorter ones are drawn together
+ * with all that begin in their pixel, and neighbours of a class are one box.
+ */
 function drawLane(y, {lane}) {
 	const [first, last] = touching(lane, from, to), snap = (ns) => Math.round(x(ns) * scale) / scale, pixel = 1 / scale;
 	let kind = -1, left = 0, right = 0;
@@ -186,7 +190,7 @@ function drawLane(y, {lane}) {
 	paint.strokeStyle = colours.ink;
 	if (b >= LEFT && a <= width) paint.strokeRect(a + .5, y + 1.5, Math.max(2, b - a - 1), ROW - 3);
 }
-/* A row of bins is a picture, made once, at its width and at halves of it. */
+/* Draws a row of bins from a picture, which is made once at its width and at halves of it. */
 function drawStrip(y, row) {
 	if (!row.levels) {
 		const levels = row.levels = [sheet(row.n, ROW)];
@@ -248,7 +252,7 @@ function drawRuler(g) {
 		if (b > a) g.fillRect(a, RULER - 3, b - a, 2);
 	}
 }
-/* The canvas is as large as what is seen of it; what stands below it makes the view scroll. */
+/* The canvas is only as large as its visible part; the rows below make the view scroll. */
 function resize() {
 	const all = RULER + rows.length * ROW + 2;
 	width = view.clientWidth;
@@ -315,7 +319,9 @@ function show(a, b, silent) {
 	if (!silent) tell();
 	link();
 }
-/* At rest: what is seen, from which row on, and the finding that led here. */
+/* The address of the page keeps what is visible once nothing moves: the time, the first row, and
+ * the finding that led here.
+ */
 let waiting = 0;
 function link() {
 	clearTimeout(waiting);
@@ -330,7 +336,9 @@ const move = (part, silent) => show(from + (to - from) * part, to + (to - from) 
 function zoom(factor, centre = (from + to) / 2, silent = false) {
 	show(centre - (centre - from) * factor, centre + (to - centre) * factor, silent);
 }
-/* Time by class of what is selected, else of what is seen: whole events, less what stands out of it. */
+/* Sums the time by class of what is selected or, without a selection, of what is visible. Whole
+ * events are summed; then the parts that lie outside are subtracted.
+ */
 function sums() {
 	const [a, b] = range(), sum = new Float64Array(CLASSES.length);
 	for (const lane of lanes) {
@@ -375,7 +383,9 @@ function pick(lane, i) {
 	told.textContent = what + ': ' + time(lane.length[i]) + ' at ' + instant(lane.start[i]) + ', ' + lane.label + '.';
 	redraw();
 }
-/* The names that the search asks for, and by lane how many events before each have one. */
+/* Finds the names that the search asks for, and counts for each lane how many events before each
+ * one have such a name.
+ */
 function seek() {
 	const wanted = search.value.toLowerCase();
 	found = wanted ? texts.map((text) => text.toLowerCase().includes(wanted)) : null;
@@ -512,7 +522,7 @@ document.addEventListener('click', (event) => {
 	for (let e = link && $(link.hash.slice(1)); e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
 });
 
-/* Tables: a click on a heading sorts, by number where all cells have one. */
+/* Tables: a click on a heading sorts the rows, by number if all cells have one. */
 const valueOf = (cell) => (cell.dataset.v === undefined ? cell.textContent : +cell.dataset.v);
 function sortBy(th) {
 	const body = th.closest('table').tBodies[0], k = th.cellIndex, down = th.ariaSort !== 'descending';
