@@ -10,7 +10,7 @@
 
 enum {
 	QUEUE_DEPTH = 1024, /* launches that a stream queues before the next one blocks */
-	SMALL_QUEUE = 64,   /* the queue is so short with very many processes */
+	SMALL_QUEUE = 64,   /* depth with very many processes */
 	FEW_PROCESSES = 256
 };
 

@@ -527,7 +527,7 @@ case_hung_importer() {
 	says 'raw data only'
 	files nsys_capture.json trace.qdstrm
 }
-# interrupt TIMES ARGS...: captures, and presses Ctrl-C so often, first after half a second
+# interrupt TIMES ARGS...: captures, and presses Ctrl-C this many times, first after half a second
 interrupt() {
 	local times=$1 pid
 	shift

@@ -103,7 +103,8 @@ static void change_randomly(struct bytes *b)
 
 static void run_input(const struct bytes *b, const char *keep)
 {
-	uint8_t *exact = malloc(b->n); /* of the exact size, so that ASan sees reads beyond it */
+	/* a copy of the exact size, so that ASan sees reads beyond it */
+	uint8_t *exact = malloc(b->n);
 
 	CHECK(exact || !b->n);
 	memcpy(exact, b->p, b->n);

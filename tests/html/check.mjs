@@ -91,7 +91,7 @@ async function use(page, file) {
   }
 }
 
-// The sums by class are those of the names, which are counted one event at a time.
+/* The sums by class equal those of the names, which are counted one event at a time. */
 async function sums(page, file, all) {
   const ns = (text) => { const [, n, unit] = /([\d.]+) (ns|µs|ms|s)$/.exec(text); return n * {ns: 1, µs: 1e3, ms: 1e6, s: 1e9}[unit]; };
   const rows = await page.locator('#seen tbody tr').evaluateAll((trs) => trs.map((tr) => [...tr.cells].map((td) => td.textContent)));
@@ -102,7 +102,7 @@ async function sums(page, file, all) {
   }
 }
 
-// Shift and drag selects; two fingers that part zoom in.
+/* Dragging with shift selects; two fingers that move apart zoom in. */
 async function hands(page, file, told) {
   await page.locator('#lanes').scrollIntoViewIfNeeded();
   const box = await page.locator('#lanes').boundingBox(), y = box.y + 30, at = (part) => Math.round(box.x + box.width * part);
@@ -127,7 +127,7 @@ async function look(page, file) {
   await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
   for (const scheme of ['light', 'dark']) {
     await page.emulateMedia({colorScheme: scheme});
-    // The page's own policy forbids scripts: axe comes through the debugger.
+    /* The page's own policy forbids scripts, so axe comes through the debugger. */
     const faults = await page.evaluate(async (source) => {
       if (!window.axe) (0, eval)(source);
       const r = await window.axe.run(document, {resultTypes: ['violations']});

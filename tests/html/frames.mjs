@@ -1,4 +1,4 @@
-// Moves in the timeline of pages as a reader does and tells what a frame costs.
+/* Moves in the timeline of pages as a reader does, and prints what a frame costs. */
 // usage: [DPR=2] node frames.mjs NODE_MODULES PAGE...
 // Prints, for each page and way of moving, the median, the 95th percentile and the most
 // of 60 frames in milliseconds: processor time of the script; of all that the page's
@@ -15,10 +15,10 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu', '--disable-frame-rate-limit', '--disable-gpu-vsync'],
 });
 const WARM = 6, FRAMES = 60;
-// How far to zoom in before.
+/* how far each way of moving zooms in first */
 const ways = {'zoom in': 0, 'zoom out': 60, drag: 8, pan: 20, 'pan far': 3, hover: 8, 'search, pan': 14};
 
-// Runs in the page: an event a frame, after some frames without.
+/* Runs in the page: makes one event a frame, after some frames without events. */
 function move([way, nearer, warm, frames]) {
   const canvas = document.getElementById('lanes'), search = document.getElementById('search');
   const box = document.getElementById('view').getBoundingClientRect();
@@ -49,7 +49,7 @@ function move([way, nearer, warm, frames]) {
   });
 }
 
-// The browser's own trace has processor time of the marks and of its threads' tasks.
+/* The browser's own trace has the processor time of the marks and of its threads' tasks. */
 async function traced(page, work) {
   const client = await browser.newBrowserCDPSession(), events = [];
   client.on('Tracing.dataCollected', ({value}) => events.push(...value));

@@ -1,4 +1,4 @@
-// Takes the README's picture of a page: what a reader sees of it at first.
+/* Takes the README's picture of a page: what a reader sees first. */
 // usage: node picture.mjs NODE_MODULES PAGE PICTURE.png
 import {createRequire} from 'node:module';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Documents against the schemas that the program prints, by ajv.
+/* Checks documents with ajv against the schemas that the program prints. */
 // usage: node schemas.mjs NODE_MODULES PROGRAM FOLDER
 // FOLDER has documents NAME.KIND, one JSON value each; of those named MUTATE-* every
 // member is spoilt in turn, which the schema has to refuse. Objects are open, as later
@@ -47,7 +47,7 @@ function at(schema, path) {
 	return schema;
 }
 
-function* members(x, path = []) { // of all objects, and of the first row of each list
+function* members(x, path = []) { /* all objects of a document, of a list only the first row */
 	for (const k of Array.isArray(x) ? [0].filter(() => x.length) : Object.keys(x)) {
 		yield [x, k, [...path, k]];
 		if (x[k] && typeof x[k] === 'object' && !['sql', 'capabilities', 'tables'].includes(k))
@@ -74,7 +74,8 @@ function mutate(file, kind, d) {
 	for (const [x, path] of [[d, []], ...[...members(d)].map(([y, k, path]) => [y[k], path])].filter(([x]) => x?.constructor === Object)) {
 		x['no such key'] = 1;
 		refused(`no such key in {${Object.keys(x).slice(0, 4)}}`);
-		if (!at(schemas[kind], path)?.additionalProperties) // else a map, whose values have a type
+		/* otherwise it is a map, whose values have a type */
+		if (!at(schemas[kind], path)?.additionalProperties)
 			check(`${file}: another key in {${Object.keys(x).slice(0, 4)}} is not taken`, open[kind]?.(d));
 		delete x['no such key'];
 	}

@@ -1,4 +1,4 @@
-// Every tool, resource and prompt through the official client, which checks each
+/* Uses every tool, resource and prompt through the official client, which checks each */
 // answer against the schema that the tool gives.
 // usage: node sdk.mjs NODE_MODULES PROGRAM ROOT CALLS.json
 import { readFileSync } from 'node:fs';

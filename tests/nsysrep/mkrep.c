@@ -51,7 +51,8 @@ struct table {
 	const char *chains;  /* table of call chains; NULL: none */
 	const char *chain;   /* column with a chain's id */
 	uint32_t chain_field;
-	const char *payload; /* columns that form a payload; a path is the meaning of an entry */
+	/* columns that form a payload: each becomes an entry, whose meaning is the path */
+	const char *payload;
 	const char *json;    /* column with a payload as JSON text */
 	enum place place;
 };
@@ -136,7 +137,7 @@ struct cursor {
 struct schema {
 	int64_t pid;
 	struct buf entries;
-	size_t size; /* of the data                                          */
+	size_t size; /* size of the data */
 };
 
 struct rep {
@@ -152,7 +153,7 @@ struct rep {
 	struct text {
 		char *s;
 		int64_t id;
-	} *texts; /* of payloads                                             */
+	} *texts; /* texts of payloads */
 	int ntexts;
 	struct buf catalogue;	/* HEADER 13 and 14 */
 	struct buf place[NPLACES];

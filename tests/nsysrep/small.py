@@ -72,7 +72,7 @@ SCHEMAS = (b"".join(msg((2, msg((1, 8), (2, 8)))) for _ in range(18)) +
                        communicator(80, (600, 500, 1, 2, -1, 7))))))
 
 
-# The messages beside the events.
+# The messages of a report besides its events.
 BESIDE = {
     "header": msg((13, msg((1, 1 << 48), (3, 6)))),
     "first": msg((1, msg((1, b"Local (CLI)"), (3, 1))), (17, 50), (18, 20050)),

@@ -18,7 +18,7 @@ done
 "$b/fleet-gen" many none ranks=24 hosts=3 format=digest && "$prog" fleet many/traces -q -o many/report 2>err
 holds 'a note of a table' grep -q '<td class="soft" colspan="8">9 more in <code>tables/ranks.csv</code></td>' many/report/report.html
 rm -rf many
-# A rank far from the others is so many deviations away, in digits.
+# How many deviations a rank is away from the others, in digits.
 "$b/fleet-gen" far data_late ranks=32 hosts=4 format=digest strength=400 && "$prog" fleet far/traces -q -o far/report 2>err
 holds 'deviations in digits' grep -qE '^\| 5 \| 2 \| idle per step \| .* \| [0-9]{4} \|$' far/report/report.md
 rm -rf far
@@ -42,7 +42,7 @@ planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted far gpu_slow ranks=6 hosts=3 skew=7000 ends=6 seed=5
 planted by_others gpu_slow ranks=12 hosts=3 tp=4 ends=6 apart=1 colls=4 skew=60 seed=8
 planted by_others_loss gpu_slow ranks=24 hosts=3 tp=8 ends=6 apart=1 colls=4 skew=80 seed=5
-# The ends of these collectives are up to 25 us apart, mostly by a constant offset.
+# The ends of each collective are up to 25 us apart, mostly by a constant offset.
 planted tp2_ends imbalance ranks=16 hosts=4 tp=2 ends=25 steps=26 colls=16 seed=106
 planted tp8_ends data_late ranks=64 hosts=8 tp=8 ends=25 colls=8 seed=114
 planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
@@ -172,7 +172,7 @@ done
 "$prog" fleet clocks/traces --md >clocks.md 2>err
 holds 'pairs of clocks are counted' [ "$(grep -c contradict clocks.md) $(grep -c '2 pairs of clocks contradict each other, most those of ranks 0 and 4, by' clocks.md)" = '2 2' ]
 rm -rf clocks
-# A clock that contradicts others is not told by way of a third one.
+# A clock that contradicts others is not computed by way of a third one.
 "$b/fleet-gen" even data_most ranks=256 hosts=32 tp=4 pp=2 skew=20 ends=25 colls=8 format=digest seed=42043
 "$prog" fleet even/traces --json >even.json 2>err
 holds 'clocks that contradict each other are not told' python3 -c "

@@ -11,7 +11,7 @@ NSX_ORDER(cmp_all, struct row, UP(key), UP(at));
 
 enum { MOST = 600 };
 
-/* Makes an array of so many sorted runs, with keys below `keys`. */
+/* Makes an array of `runs` sorted runs, with keys below `keys`. */
 static size_t make_runs(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
 {
 	size_t n = 0;
