@@ -244,20 +244,6 @@ static size_t phases_find_pauses(const struct cutter *c, const struct nsx_spans 
 	return n;
 }
 
-/* Whether two pauses are occurrences of one recurring event, such as a checkpoint: they have
- * similar lengths, and the run goes on for at least as long before, between and after them.
- */
-static bool pause_recurs(const struct cutter *c, const struct nsx_span *p)
-{
-	const struct nsx_window *w = &c->t->window;
-	int64_t least = NSX_MIN(phases_length(&p[0]), phases_length(&p[1]));
-	int64_t most = NSX_MAX(phases_length(&p[0]), phases_length(&p[1]));
-
-	return least >= most / 4 * 3 && p[0].start_ns - w->start_ns >= most &&
-	       p[1].start_ns - p[0].end_ns >= most &&
-	       w->end_ns - p[1].end_ns >= most;
-}
-
 static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
@@ -269,8 +255,6 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 	if (find_quiet_times(c, &idle, &no_kernels, err))
 		return err->rc;
 	n = phases_find_pauses(c, &idle, pause);
-	if (n == 2 && pause_recurs(c, pause))
-		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
 		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns, next_ns - pause[i].end_ns);

@@ -13,13 +13,12 @@
  *
  * For the same reason some unusual iterations do not end a run. These are iterations within a
  * quarter of the median; iterations in the middle of the run whose excess is less than half of the
- * loop on either side; and iterations farther off if they are a tenth of all, occur three times or
- * more, or are two of a kind. Checkpoints, garbage collections and repeated loading of code (for
- * new shapes) are thus part of the loop. A run may end with three or more unusual iterations. It
- * may begin with shorter ones if they are at least a quarter of all, because the loop then slows
- * down, or with longer ones if they are at least a fifth and many, because the work then shrinks
- * (gauss_4x4, gauss_16x16). A few longer ones at the beginning are warm-up. A few shorter ones use
- * up work that was prepared before.
+ * loop on either side; and iterations farther off if they are a tenth of all or occur three times or
+ * more. Checkpoints, garbage collections and repeated loading of code (for new shapes) are thus part
+ * of the loop. A run may end with three or more unusual iterations. It may begin with shorter ones
+ * if they are at least a quarter of all, because the loop then slows down, or with longer ones if
+ * they are at least a fifth and many, because the work then shrinks (gauss_4x4, gauss_16x16). A few
+ * longer ones at the beginning are warm-up. A few shorter ones use up work that was prepared before.
  */
 #include <math.h>
 #include "facts/iterations/iterations.h"
@@ -235,27 +234,12 @@ static enum likeness judge_iteration(struct judge *j, const struct group *g, siz
 	return UNLIKE;
 }
 
-/* Whether the two unusual iterations at these indices are occurrences of one recurring event: they
- * have similar lengths, and the loop goes on for at least as long before, between and after them.
- */
-static bool iteration_recurs(const struct judge *j, const struct nsx_iteration *v, size_t n,
-			     const size_t *at)
-{
-	double x = (double)(v[at[0]].end_ns - v[at[0]].start_ns);
-	double y = (double)(v[at[1]].end_ns - v[at[1]].start_ns);
-	size_t around = NSX_MIN(NSX_MIN(at[0] - j->first, at[1] - at[0] - 1), n - 1 - at[1]);
-
-	return NSX_MIN(x, y) >= 0.75 * NSX_MAX(x, y) && around >= LEAST_AROUND &&
-	       NSX_MIN(x, y) > j->median &&
-	       j->median * (double)around >= NSX_MAX(x, y);
-}
-
 /* Sets `first`, the iteration at which the loop becomes regular, and `uneven`, which says that
  * unusual iterations after it are part of the loop.
  */
 static void find_regular_start(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
-	size_t nfar = 0, ntimes = 0, at[2] = {0, 0}, near = 1;
+	size_t nfar = 0, ntimes = 0, near = 1;
 	int64_t alike = 0;
 
 	for (j->first = 1; j->first < n && steady_is_far(j, &v[j->first]);)
@@ -266,14 +250,10 @@ static void find_regular_start(struct judge *j, const struct nsx_iteration *v, s
 	for (size_t i = j->first; i < n; i++) {
 		if (!steady_is_far(j, &v[i]))
 			continue;
-		if (nfar < ARRAY_LEN(at))
-			at[nfar] = i;
 		nfar++;
 		ntimes += !steady_is_far(j, &v[i - 1]);
 	}
-	j->uneven = ntimes >= RECURS ||
-		    (nfar > 1 && 10 * nfar >= n - j->first) ||
-		    (nfar == 2 && iteration_recurs(j, v, n, at));
+	j->uneven = ntimes >= RECURS || (nfar > 1 && 10 * nfar >= n - j->first);
 }
 
 static int judge_lengths(const struct nsx_iteration *v, size_t n,

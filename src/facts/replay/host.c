@@ -59,31 +59,10 @@ static uint32_t last_call_ended_by(const struct build *b, const struct threads *
 	return lo - 1;
 }
 
-/* Whether two threads take turns: `waiter` waits until its call begins, and at that time `other`
- * begins to wait. The time of `other` since its last call was then code of its own.
- */
-static bool takes_turns(const struct build *b, const struct nsx_span gap,
-			uint32_t waiter, const struct model_call *y, uint32_t other)
-{
-	const struct span_list *w = &b->m->waits;
-	struct nsx_span x, wait = {0, INT64_MIN};
-	size_t at = span_list_find(w, waiter, gap.start_ns);
-
-	while (span_list_next(w, waiter, gap, &at, &x))
-		wait = x;
-	if (wait.start_ns > y->end_ns || wait.end_ns < y->end_ns)
-		return false;
-	at = span_list_find(w, other, y->end_ns);
-	return span_list_next(w, other, (struct nsx_span){y->end_ns, INT64_MAX},
-			      &at, &x) &&
-	       x.start_ns >= wait.end_ns - GAP_NS &&
-	       x.start_ns <= wait.end_ns + GAP_NS;
-}
-
 /* The call of another thread that ended in the gap before this call and handed over to it;
- * NSX_NONE: none. After that call its thread must make no call for twice the time of the hand-over,
- * or take its turn to wait. Threads that wait for a lock do not hand over, because without the lock
- * both would continue. *ret_any: whether any call of another thread ended in the gap.
+ * NSX_NONE: none. After that call its thread must make no call for twice the time of the hand-over.
+ * Threads that wait for a lock do not hand over, because without the lock both would continue.
+ * *ret_any: whether any call of another thread ended in the gap.
  */
 static uint32_t find_handing_call(const struct build *b, const struct threads *x,
 				  const struct span_list *locks, uint32_t call, bool *ret_any)
@@ -111,9 +90,7 @@ static uint32_t find_handing_call(const struct build *b, const struct threads *x
 			    y->end_ns, c->start_ns}))
 			continue;
 		if (i + 1 < x->at[other + 1] &&
-		    v[x->call[i + 1]].start_ns - c->start_ns <
-			    2 * (c->start_ns - y->end_ns) &&
-		    !takes_turns(b, gap, h, y, other))
+		    v[x->call[i + 1]].start_ns - c->start_ns < 2 * (c->start_ns - y->end_ns))
 			continue;
 		best = x->call[i];
 		best_ns = y->end_ns;

@@ -1,1 +1,0 @@
-explain @sleeps_in_poll --pass findings --md

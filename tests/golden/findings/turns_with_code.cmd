@@ -1,1 +1,0 @@
-explain @turns_with_code --pass findings --md

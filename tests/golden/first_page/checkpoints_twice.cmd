@@ -1,1 +1,0 @@
-explain @checkpoints_twice --out o
