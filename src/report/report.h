@@ -47,10 +47,6 @@ struct nsx_pass {
 	int any_of[NSX_MAX_NEEDS];
 	/* its rows are grouped by the phases of --phase-map (opts->phases); null without them */
 	bool by_phase;
-	/* Reasons for having no heading, no query, or an answer for every trace. The registry test
-	 * demands either the heading, the query and a "cannot" case, or the reason.
-	 */
-	const char *no_title, *no_query, *no_cannot;
 	/* Checks a small table before the pass runs. Returns what is missing, or NULL. */
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
 	const struct nsx_layout *layouts; /* layouts of its tables           */

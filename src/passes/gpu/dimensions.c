@@ -569,7 +569,6 @@ static int dimensions_summarise(const struct nsx_run *run, const struct nsx_repo
 
 NSX_DEFINE_SUMMARY(dimensions,
 	.title = "Where the time went",
-	.no_query = "figures of other sections",
 	.summary = "verdicts on CPU overhead, memory overhead, interconnect and GPU compute",
 	.doc = "Figures of the GPU that sets the pace. Shares of time are its exact partition "
 	       "(compute, copies alone, communication alone, idle) in the steady window, or in the "

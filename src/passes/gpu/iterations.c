@@ -279,7 +279,6 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 
 NSX_DEFINE_PASS(iterations,
 	.title = "Phases and iterations",
-	.no_query = "ways of detection are scored against each other",
 	.summary = "iterations of the program, and the slow ones",
 	.doc = "Ways to detect iterations are scored by coverage x min(1, n/8) / (1 + CV of start "
 	       "to start, without the longest tenth) x evenness x trust, where evenness is (n - 1) "

@@ -76,7 +76,6 @@ static int judged_time_run(const struct nsx_run *run, struct nsx_section *out, s
 NSX_DEFINE_PASS(judged_time,
 	.title = "What the judged time is made of",
 	.measures = true,
-	.no_query = "unions of unions; its sums are tested against partition and idle time",
 	.summary = "every nanosecond of the judged time, by class and place",
 	.doc = "Each moment of each GPU that worked in the judged window is booked once: as "
 	       "compute, exposed communication, copy or idle. Compute hides communication; both "

@@ -176,7 +176,6 @@ static int kernel_families_run(const struct nsx_run *run, struct nsx_section *ou
 
 NSX_DEFINE_PASS(kernel_families,
 	.title = "Kernels",
-	.no_query = "names are analysed by a parser",
 	.summary = "kernels summed by families that would be replaced as a whole",
 	.doc = "Kernels whose function is the same except for tile sizes, layouts, vector widths "
 	       "and the like, over all devices: all matrix multiplies of one precision, one "

@@ -70,7 +70,6 @@ static int partition_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(partition,
 	.title = "Where the time went",
-	.no_query = "unions of unions; its sum is tested against the window",
 	.summary = "six exact classes of each GPU's time",
 	.doc = "With C the union of compute kernels and graph replays, N that of communication "
 	       "kernels, X that of copies and memsets, and W the window: compute_only = C - (N u "

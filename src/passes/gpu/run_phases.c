@@ -117,7 +117,6 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(run_phases,
 	.title = "Phases and iterations",
-	.no_query = "phases are distinguished by scores",
 	.summary = "phases of the run, and which of them is judged",
 	.doc = "Phases are disjoint and add up to the window. NVTX ranges of the thread that "
 	       "launches most are the phases if they qualify: the outermost ranges, or those "

@@ -333,7 +333,6 @@ static int steps_run(const struct nsx_run *run, struct nsx_section *out, struct 
 
 NSX_DEFINE_PASS(steps,
 	.title = "Steps",
-	.no_cannot = "null if no range has the name of a step",
 	.summary = "steps of an inference engine or a training loop, by kind and size",
 	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch and training "
 	       "loops name them; a range inside another one of its thread is part of that step. "

@@ -343,7 +343,6 @@ static int launch_latency_run(const struct nsx_run *run, struct nsx_section *out
 }
 
 NSX_DEFINE_PASS(launch_latency,
-	.no_title = "shown under the launch storm",
 	.summary = "time from launch call to kernel start; queue depth per stream",
 	.doc = "For each kernel with an API call (of a graph launch the first kernel only): "
 	       "queue_delay = kernel start - call start, post_return = kernel start - call end, "

@@ -322,7 +322,6 @@ static int launches_run(const struct nsx_run *run, struct nsx_section *out, stru
 
 NSX_DEFINE_PASS(launches,
 	.subject = "CUDA calls",
-	.no_title = "shown under the launch storm",
 	.summary = "launch calls by thread, with back-pressure shown separately",
 	.doc = "Launch calls (kernels, cooperative and graph launches; a graph launch is one) by "
 	       "process, thread and raw name. backpressure is the part of a call inside rows of "

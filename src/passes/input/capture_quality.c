@@ -206,8 +206,6 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 }
 
 NSX_DEFINE_PASS(capture_quality, .title = "Capture quality",
-    .no_query = "its checks query many tables",
-    .no_cannot = "missing data is its subject",
     .summary = "what the trace lacks, and how to capture it",
     .doc = "Checks of what was recorded: GPU work of successful launches, launch calls of kernels, "
 	   "the contents of CUDA graphs, messages of the profiler, NVTX, NCCL, counters, memory "

@@ -114,8 +114,7 @@ static int input_run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(input, .is_top = true, .no_title = "the head of the report shows it",
-	.no_query = "facts of the file, not of its rows", .no_cannot = "every trace is a file",
+NSX_DEFINE_PASS(input, .is_top = true,
 	.summary = "the file, its exporter, GPUs, network cards and processes",
 	.doc = "Size and versions of the file, the GPUs and network cards of the machine, the "
 	       "processes that have events, the first and last instant of any event. Command "

@@ -179,8 +179,7 @@ static int schema_run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(schema, .is_top = true, .no_title = "the schema command shows it",
-	.no_query = "it is the catalogue itself", .no_cannot = "every trace has a catalogue",
+NSX_DEFINE_PASS(schema, .is_top = true,
 	.summary = "tables and columns of the file",
 	.doc = "The file's catalogue: every table with its columns and declared types, which of "
 	       "them the analyses read, and which column identifies a process. The unit of time is "

@@ -97,9 +97,7 @@ static int windows_run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(windows, .is_top = true, .no_title = "the head of the report shows it",
-	.no_query = "the steady window is chosen by scores",
-	.no_cannot = "a trace without events has an empty window",
+NSX_DEFINE_PASS(windows, .is_top = true,
 	.summary = "the full, the steady and the requested window",
 	.caveat = "times are integer nanoseconds of the trace's own clock; spans are half-open; "
 		  "ms, us and s are decimal, GB is 10^9 bytes. An event that begins before a "

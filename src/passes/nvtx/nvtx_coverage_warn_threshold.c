@@ -10,7 +10,6 @@ static int nvtx_coverage_warn_threshold_run(const struct nsx_run *run, struct ns
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_coverage_warn_threshold, .no_title = "an option repeated",
-	.no_query = "an option repeated", .no_cannot = "an option repeated",
+NSX_DEFINE_PASS(nvtx_coverage_warn_threshold,
 	.summary = "the share below which NVTX coverage raises a warning",
 	.doc = "The value of --nvtx-coverage-warn-threshold, by default 0.7.");

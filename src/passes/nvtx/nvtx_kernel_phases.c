@@ -36,8 +36,6 @@ static int nvtx_kernel_phases_run(const struct nsx_run *run, struct nsx_section 
 }
 
 NSX_DEFINE_PASS(nvtx_kernel_phases,
-	.no_title = "shown under the NVTX ranges",
-	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "kernel time by the phases of --phase-map",
 	.doc = "A kernel belongs to the phase of the innermost range, of any domain, that is open "
 	       "when its host call begins; phases of ranges are those of nvtx_phases. The total is "

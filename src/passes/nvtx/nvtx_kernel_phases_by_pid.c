@@ -53,8 +53,6 @@ static int nvtx_kernel_phases_by_pid_run(const struct nsx_run *run, struct nsx_s
 }
 
 NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid, .json = "by_pid.nvtx_kernel_phases",
-	.no_title = "shown under NVTX per process",
-	.no_query = "patterns are regular expressions of the user's file",
-	.no_cannot = "null without a phase map", .summary = "kernel time by phase in each process",
+	.summary = "kernel time by phase in each process",
 	.doc = "Like nvtx_kernel_phases, for each process with kernels launched in a range.",
 	.by_phase = true, NSX_LAYOUT(layout), .may_be_null = true);

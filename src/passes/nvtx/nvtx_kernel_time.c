@@ -182,7 +182,6 @@ static int nvtx_kernel_time_run(const struct nsx_run *run, struct nsx_section *o
 }
 
 NSX_DEFINE_PASS(nvtx_kernel_time,
-	.no_title = "shown under the NVTX ranges",
 	.summary = "kernel time by innermost NVTX range, and its coverage",
 	.doc = "Each kernel belongs to the innermost range open on the launching thread at the "
 	       "start of its host call: a range in the user's domains, or, if none of these is "

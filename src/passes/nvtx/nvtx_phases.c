@@ -71,8 +71,6 @@ static int nvtx_phases_run(const struct nsx_run *run, struct nsx_section *out, s
 }
 
 NSX_DEFINE_PASS(nvtx_phases,
-	.no_title = "shown under the NVTX ranges",
-	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "host time by the phases of --phase-map",
 	.doc = "A push/pop range belongs to the first phase in file order with a pattern that "
 	       "matches its name, recorded or normalised; without a match, to the phase of the "

@@ -183,8 +183,7 @@ static int nvtx_start_end_run(const struct nsx_run *run, struct nsx_section *out
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_start_end, .json = "nvtx.start_end", .no_title = "shown under the NVTX ranges",
-	.no_cannot = "null if there are no start/end ranges",
+NSX_DEFINE_PASS(nvtx_start_end, .json = "nvtx.start_end",
 	.summary = "kernels launched during start/end NVTX ranges",
 	.doc = "For each name: kernels whose host call, on any thread of the process, begins while "
 	       "at least one start/end range of this name is open in that process. Not part of "

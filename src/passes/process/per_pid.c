@@ -205,7 +205,6 @@ static int per_pid_summarise(const struct nsx_run *run, const struct nsx_report 
 
 NSX_DEFINE_SUMMARY(per_pid,
 	.title = "Processes",
-	.no_query = "figures of by_pid and launch_storm, by process",
 	.summary = "the processes with the most kernel time, one by one",
 	.doc = "For the 10 processes with the most kernel time: the figures of launch_storm over "
 	       "the process's own kernels, from its first kernel start to its last kernel end; its "

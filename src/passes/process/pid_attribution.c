@@ -107,9 +107,7 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 	return 0;
 }
 
-NSX_DEFINE_PASS(pid_attribution, .no_title = "shown with the processes",
-	.no_query = "it shows which column names the process",
-	.no_cannot = "no named process is an answer, too",
+NSX_DEFINE_PASS(pid_attribution,
 	.summary = "which processes the rows name, and how plausible this is",
 	.doc = "The columns by which kernels, API calls and NVTX ranges name their process, and "
 	       "how many distinct processes each names. Serialised ids hold the process in bits 24 "

@@ -382,7 +382,6 @@ static int critical_path_run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(critical_path,
 	.title = "Critical path",
-	.no_query = "a walk back through the events that delayed each operation",
 	.summary = "where the time of the GPU that sets the pace went, in rows that add up to the "
 		   "window",
 	.doc = "The steady window of the limiting GPU (the one with the least idle time and "

@@ -159,8 +159,6 @@ static int findings_summarise(const struct nsx_run *run, const struct nsx_report
 }
 
 NSX_DEFINE_SUMMARY(findings, .title = "Findings in full",
-	.no_query = "a judgement over all sections",
-	.no_cannot = "a trace without findings has none to show",
 	.summary = "problems that cost time, ranked by the time that remedies save",
 	.doc = "Detectors name what could be changed: a wait, an allocation, a copy, a late rank, "
 	       "a kernel. The recorded program is replayed without it; the time by which the "

@@ -16,9 +16,7 @@ static int findings_minor_summarise(const struct nsx_run *run NSX_UNUSED,
 	return 0;
 }
 
-NSX_DEFINE_SUMMARY(findings_minor, .no_title = "shown under the findings",
-	.no_query = "a judgement over all sections",
-	.no_cannot = "a trace without findings has none to show",
+NSX_DEFINE_SUMMARY(findings_minor,
 	.summary = "findings beyond the first ten, or below 0.5 % of the window",
 	.doc = "Findings that are worth less than 0.5 % of the steady window once the ones above "
 	       "them are applied, and those beyond the first ten.",

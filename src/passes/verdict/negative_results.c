@@ -20,8 +20,6 @@ static int negative_results_summarise(const struct nsx_run *run NSX_UNUSED,
 }
 
 NSX_DEFINE_SUMMARY(negative_results, .title = "Checked and fine",
-	.no_query = "a judgement over all sections",
-	.no_cannot = "a trace without findings has none to show",
 	.summary = "checks that found nothing costly, with their numbers",
 	.doc = "Each analysis lists here what it found to be harmless, with the number that shows "
 	       "it.");

@@ -285,7 +285,6 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 NSX_DEFINE_SUMMARY(what_if,
 	.title = "What if",
 	.replays = true,
-	.no_query = "it replays the recorded program",
 	.summary = "how long the run would take with a change, by replay",
 	.doc = "The recorded program is replayed from a model of its dependencies: calls of a "
 	       "thread follow each other; an operation starts after its call, after the previous "
