@@ -608,7 +608,7 @@ static bool recognise_matrix(const struct parts *name, struct words *w)
 static bool recognise_lambda(const struct parts *name, struct words *w)
 {
 	struct text in = is_exactly(name->base, "operator()") ? name->before : name->args;
-	struct text owner, rest;
+	struct text owner, rest, called = {0};
 	const char *open = memmem(in.p, in.n, "::[lambda", 9);
 	struct nsx_word word;
 	int depth = 0;
@@ -618,6 +618,9 @@ static bool recognise_lambda(const struct parts *name, struct words *w)
 	if (!open || has_text(name->before, "at::native") || has_text(name->before, "cuda_cub"))
 		return false;
 	rest = (struct text){open, (size_t)(in.p + in.n - open)};
+	owner = (struct text){in.p, (size_t)(open - in.p)};
+	drop_suffix(&owner, " const");
+	open = owner.p + owner.n;
 	while (open > in.p && (depth || open[-1] == ')')) {
 		open--; /* back over the parameters */
 		depth += (*open == ')') - (*open == '(');
@@ -626,8 +629,10 @@ static bool recognise_lambda(const struct parts *name, struct words *w)
 	do {
 		if (!kernel_words_next_word(&owner, &word))
 			return false;
+		if (!called.n || !is_exactly((struct text){word.p, word.n}, "operator"))
+			called = (struct text){word.p, word.n}; /* or else whose operator() it is */
 	} while (owner.n);
-	owner = (struct text){word.p, word.n};
+	owner = called;
 	drop_suffix(&owner, "_kernel");
 	kernel_words_add(&w->family, owner);
 	rest = next_of(&rest, NSX_W_INSTANCE);

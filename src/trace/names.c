@@ -340,8 +340,11 @@ const char *nsx_parameters_of(const char *full, const char **ret_own)
 			p += operator_length(p);
 		if (!*p)
 			break;
-		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10) &&
-		    strncmp(p, "()(", 3)) /* the parentheses belong to the name "operator()(int)" */
+		/* The parentheses belong to the name in "operator()(int)", and to a type after
+		 * decltype.
+		 */
+		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10) && strncmp(p, "()(", 3) &&
+		    !(p == *ret_own + 8 && !strncmp(*ret_own, "decltype", 8)))
 			break;
 		if (*p == '<' || *p == '(' || *p == '{')
 			depth++;

@@ -97,6 +97,10 @@ static const struct {
 	 NSX_D_NONE},
 	{"void run<step()::{lambda(int)#3}>(int)", "step", "step #3",
 	 NSX_K_OTHER, NSX_D_NONE},
+	{"void run<Solver::advance(double) const::{lambda(int)#1}>(Args<4ul>)", "advance",
+	 "advance #1", NSX_K_OTHER, NSX_D_NONE},
+	{"void run<Scale::operator()(int) const::{lambda(int)#2}>(int)", "Scale", "Scale #2",
+	 NSX_K_OTHER, NSX_D_NONE},
 	{"main::{lambda(int)#2}::operator()(int) const", "main", "main #2", NSX_K_OTHER,
 	 NSX_D_NONE},
 	{"void Kokkos::Impl::cuda_parallel_launch_local_memory<Kokkos::Impl::ParallelFor<"

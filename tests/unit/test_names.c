@@ -107,6 +107,7 @@ TEST(base_names)
 		{"A::operator->() const", "operator->"},
 		{"operator<<", "operator<<"},
 		{"ns::my_operator<int>(int)", "my_operator"},
+		{"decltype(auto) ns::apply<ns::less<>>(int)", "apply"},
 		{"", ""},
 	};
 	size_t n;
