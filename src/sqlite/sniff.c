@@ -10,7 +10,8 @@
 #include "sqlite/page_file.h"
 #include "sqlite/sniff.h"
 
-#define HEADER 100
+#define HEADER 100 /* of SQLite */
+#define TAR_AT 257 /* where a tar archive says what it is */
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -77,6 +78,8 @@ static int refuse_known(const char *path, const unsigned char *head, size_t n, s
 		if (n >= strlen(formats[i].begin) &&
 		    !memcmp(head, formats[i].begin, strlen(formats[i].begin)))
 			return refuse_format(path, formats[i].what, formats[i].instead, err);
+	if (n >= TAR_AT + 5 && !memcmp(head + TAR_AT, "ustar", 5))
+		return refuse_format(path, "a tar archive", "run tar -xf on it first", err);
 	return 0;
 }
 
@@ -103,7 +106,7 @@ static int sniff_refuse(const char *path, const unsigned char *head, size_t n, s
 
 int nsx_sniff_other(const char *path, struct nsx_err *err)
 {
-	unsigned char head[HEADER];
+	unsigned char head[TAR_AT + 5];
 	int fd = nsx_open(path);
 	ssize_t n = fd < 0 ? 0 : pread(fd, head, sizeof(head), 0);
 
@@ -148,7 +151,7 @@ static void check_size_and_journal(const char *path, const unsigned char *head,
 
 static int read_head(int fd, const char *path, struct nsx_sniff *ret, struct nsx_err *err)
 {
-	unsigned char head[HEADER];
+	unsigned char head[TAR_AT + 5];
 	const struct stat *st = &ret->file;
 	ssize_t n;
 

@@ -50,6 +50,9 @@ want lfs 3 'pointer of Git LFS.*git lfs pull' lfs.sqlite --out o
 want lfs_report 3 'pointer of Git LFS.*git lfs pull' lfs.nsys-rep --out o
 printf '\050\265\057\375____' >packed.sqlite.zst
 want zst 3 'zstd -d' packed.sqlite.zst --out o
+tar -cf run.tar run.jsonl && cp run.tar run.nsys-rep
+want tar 3 'tar -xf' run.tar --out o
+want tar_as_report 3 'tar -xf' run.nsys-rep --out o
 want page 3 'download it again' page.nsys-rep --out o
 want annex 3 'git annex get' annex.nsys-rep --out o
 want ncu 3 'nsys profile' kernel.ncu-rep --out o
