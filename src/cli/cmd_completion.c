@@ -25,6 +25,14 @@ static void print_questions(void)
 		printf(" %s", nsx_questions[i].name);
 }
 
+static void print_actions(void)
+{
+	const struct nsx_cmd *c = nsx_cmd_find("baseline");
+
+	for (unsigned i = 0; i < c->noperands; i++)
+		printf(" %s", c->operand(i).word);
+}
+
 static void print_sections(void)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++)
@@ -58,7 +66,7 @@ static const struct {
 } operands[] = {
 	{"help", "help", print_commands},	   {"completion", "completion", print_shells},
 	{"schema-json", "schema-json", print_schemas}, {"ask", "section", print_sections},
-	{"ask", "finding", print_finding_ids},
+	{"ask", "finding", print_finding_ids}, {"baseline", "baseline", print_actions},
 };
 
 static bool has_values(const struct nsx_opt *o)
