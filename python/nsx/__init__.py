@@ -12,6 +12,7 @@ All work is done by the C library libnsx, which is part of the package; nothing 
 pandas, polars and pyarrow are used if they are installed.
 """
 import ctypes as C
+import difflib
 import html
 import json
 import os
@@ -196,6 +197,9 @@ class _Tables(Mapping):
         self._tables = tables
 
     def __getitem__(self, name):
+        if name not in self._tables:
+            near = difflib.get_close_matches(str(name), self._tables, 1, 0)
+            raise KeyError(f"{name}; did you mean {near[0]}?" if near else name)
         return self._tables[name]
 
     def __iter__(self):
@@ -263,6 +267,9 @@ class Several(_Documents):
 
     def __del__(self):
         _lib.nsx_several_free(self._handle)
+
+    def __repr__(self):
+        return f"<nsx.Several {self.verdict}>"
 
     def _repr_html_(self):
         return f"<pre>{html.escape(self.verdict)}</pre>"
