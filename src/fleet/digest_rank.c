@@ -135,10 +135,11 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret, struct nsx_err 
 	return 0;
 }
 
-/* Parses "rank 3 of 8", "Rank: 3" or "rank 3/8]". */
+/* Parses "rank 3 of 8", "Rank: 3", "rank 3/8]" or "Rank 3] train.py". */
 static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 {
 	const char *end;
+	size_t close;
 
 	*ret_rank = -1;
 	if (strncasecmp(s, "rank", 4))
@@ -152,7 +153,8 @@ static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
 		end = s + strspn(s, "0123456789");
 		*ret_world = number_in(s, end);
 	}
-	return *ret_rank >= 0 && !end[strspn(end, "])")];
+	close = strspn(end, "])");
+	return *ret_rank >= 0 && (!end[close] || (close && end[close] == ' '));
 }
 
 static void take_rank(struct nsx_digest *d, int64_t rank, int64_t world, enum nsx_rank_from from)
