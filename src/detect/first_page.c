@@ -114,26 +114,28 @@ static const char *say_processes(const struct nsx_trace *t, struct nsx_arena *a)
 /* "nsys 2025.3", from "NVIDIA Nsight Systems 2025.3.1.90-..." or "2023.1.2/target-linux-x64"; NULL
  * if the text has no number.
  */
-static const char *say_version(const char *text, struct nsx_arena *a)
+static const char *say_version(const char *before, const char *text, struct nsx_arena *a)
 {
 	const char *p = strpbrk(text, "0123456789");
 	size_t n = p ? strspn(p, "0123456789") : 0;
 
 	if (n && p[n] == '.')
 		n += 1 + strspn(p + n + 1, "0123456789");
-	return n ? nsx_arena_printf(a, "nsys %.*s", (int)n, p) : NULL;
+	return n ? nsx_arena_printf(a, "%snsys %.*s", before, (int)n, p) : NULL;
 }
 
 /* The version of the capturing nsys, from the folder that it was installed in,
- * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64", or else of the exporting one.
+ * "/opt/nvidia/nsight-systems/2023.1.2/target-linux-x64". A folder such as that of the HPC SDK does
+ * not have it, and an export then has only the version of the exporting nsys.
  */
 static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	for (const char *p = strcasestr(t->schema->installed, "nsight");
 	     p && (p = strstr(p, "20")); p++)
 		if (nsx_nsys_version(p))
-			return say_version(p, a);
-	return say_version(t->schema->product_version, a);
+			return say_version("", p, a);
+	return say_version(*t->schema->installed && *t->schema->schema_version ? "exported by " : "",
+			   t->schema->product_version, a);
 }
 
 /* The range that marks iterations, as shown ("step #"); NULL if they were found without ranges. */

@@ -244,8 +244,11 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
 	p->first = j.first;
 	p->second = j.second;
 	/* Time in kernels that wait for pages is no computing. */
-	if (j.verdict == NSX_V_COMPUTE && r->found.n && r->found.v[0].id == NSX_ID_unified_memory)
-		p->because = nsx_title_within(r->arena, &r->found.v[0]);
+	if (j.verdict == NSX_V_COMPUTE && r->found.n && r->found.v[0].id == NSX_ID_unified_memory) {
+		const char *title = nsx_title_within(r->arena, &r->found.v[0]);
+
+		p->because = nsx_arena_printf(r->arena, "%.*s", (int)strcspn(title, ":"), title);
+	}
 	/* later work may be missing from a damaged file */
 	if (r->facts->run_kind == NSX_RUN_START_UP && !nsx_report_damage(r)) {
 		p->verdict = NSX_V_STARTUP;

@@ -114,8 +114,8 @@ static void brief_add_finding(struct brief *b, const struct nsx_first_page *p,
 	nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
 	add_program_text(b, "title", f->title);
 	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-	nsx_json_add_cell(w, "headroom_ms", nsx_real(is_known ? f->headroom_ns * 1e-6 : NAN));
-	nsx_json_add_cell(w, "headroom_low_ms", nsx_real(is_known ? f->low_ns * 1e-6 : NAN));
+	nsx_json_add_cell(w, "headroom_ms", nsx_real(is_known ? f->headroom_ns / 1e6 : NAN));
+	nsx_json_add_cell(w, "headroom_low_ms", nsx_real(is_known ? f->low_ns / 1e6 : NAN));
 	nsx_json_add_cell(w, "pct_of_judged",
 			  nsx_real(is_known ? 100 * f->headroom_ns / p->now_ns : NAN));
 	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);

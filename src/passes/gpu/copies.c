@@ -310,20 +310,24 @@ static bool say_most_delayed_gpu(const struct nsx_trace *t, struct nsx_section *
 {
 	double window_ms = (double)(t->window.end_ns - t->window.start_ns) / 1e6;
 	const struct nsx_cell *x = NULL;
+	uint32_t most = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < dev->nrows; i++) {
+	for (uint32_t i = 0; i < dev->nrows; i++) { /* a row for each device */
 		const struct nsx_cell *row = nsx_row_at(dev, i);
 
-		if (!x || row[DEVICE_COPY_EXPOSED_MS].u.f > x[DEVICE_COPY_EXPOSED_MS].u.f)
+		if (!x || row[DEVICE_COPY_EXPOSED_MS].u.f > x[DEVICE_COPY_EXPOSED_MS].u.f ||
+		    (x[DEVICE_COPY_BUSY_MS].u.f <= 0 && row[DEVICE_COPY_BUSY_MS].u.f > 0)) {
 			x = row;
+			most = i;
+		}
 		any |= row[DEVICE_COPY_BUSY_MS].u.f >= WORTH_A_TABLE * window_ms;
 	}
 	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
 		nsx_md_text(out, "Copies and memsets take %s of GPU %s's time, %s of it with no "
 			    "kernel running (%s of the window)%s.",
 			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
-			    nsx_cell_text(out->arena, &x[DEVICE_ID]),
+			    nsx_gpu_label(t, most),
 			    nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
 			    nsx_text_share(out->arena, x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
 			    dev->nrows > 1 ? "; no other GPU spends more" : "");

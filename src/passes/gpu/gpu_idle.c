@@ -243,23 +243,26 @@ static void gpu_idle_fill_causes(const struct nsx_run *run, struct nsx_table *ta
 
 /* Words ---------------------------------------------------------------------*/
 
-/* The row of the device that is idle longest. */
-static const struct nsx_cell *idlest_device_row(const struct nsx_table *devices)
+/* The device that is idle longest, which is also its row. */
+static uint32_t idlest_device(const struct nsx_table *devices)
 {
-	const struct nsx_cell *most = nsx_row_at(devices, 0);
+	uint32_t most = 0;
 
-	for (size_t i = 1; i < devices->nrows; i++)
-		if (nsx_row_at(devices, i)[IDLE].u.f > most[IDLE].u.f)
-			most = nsx_row_at(devices, i);
+	for (uint32_t i = 1; i < devices->nrows; i++)
+		if (nsx_row_at(devices, i)[IDLE].u.f > nsx_row_at(devices, most)[IDLE].u.f)
+			most = i;
 	return most;
 }
 
-static void say_idlest_device(struct nsx_section *out, const struct nsx_cell *most)
+static void say_idlest_device(const struct nsx_trace *t, struct nsx_section *out,
+			      const struct nsx_table *devices)
 {
+	uint32_t d = idlest_device(devices);
+	const struct nsx_cell *most = nsx_row_at(devices, d);
 	double idle = most[IDLE_PCT].u.f, none = most[K_PCT].u.f;
 
 	nsx_headline(out, "GPU idle estimate: GPU %s: %.1f%% idle (%.1f ms / "
-		     "%.1f ms window)%s", nsx_cell_text(out->arena, &most[DEVICE]), idle,
+		     "%.1f ms window)%s", nsx_gpu_label(t, d), idle,
 		     most[IDLE].u.f, most[WINDOW].u.f, none - idle > 1 ?
 		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
 }
@@ -280,8 +283,8 @@ static const char *idle_gpu_label(const struct nsx_run *run, const struct nsx_wi
 static void gpu_idle_say_idle(const struct nsx_run *run, struct nsx_section *out,
 			      const struct nsx_table *devices, const struct nsx_table *gaps)
 {
-	const struct nsx_cell *most = idlest_device_row(devices);
-	uint32_t d = (uint32_t)((most - nsx_row_at(devices, 0)) / devices->layout->ncols);
+	uint32_t d = idlest_device(devices);
+	const struct nsx_cell *most = nsx_row_at(devices, d);
 	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
 	const char *longest = "";
 
@@ -318,7 +321,7 @@ static int gpu_idle_run(const struct nsx_run *run, struct nsx_section *out,
 	gpu_idle_fill_causes(run, tables[2], by_cause);
 	if (t->schema->table[NSX_VIEW_kernel])
 		nsx_put(out, "table", nsx_string(t->schema->table[NSX_VIEW_kernel]->name));
-	say_idlest_device(out, idlest_device_row(tables[0]));
+	say_idlest_device(t, out, tables[0]);
 	gpu_idle_say_idle(run, out, tables[0], tables[1]);
 	nsx_md_whole(out, tables[2], NSX_MAX(1, nsx_first_rows(tables[2], MOST_SHOWN, C_PCT,
 							       TELLING_PCT)));
