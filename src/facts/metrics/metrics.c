@@ -104,8 +104,9 @@ static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu, in
 
 	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
 		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
+		const struct nsx_device *x = &t->device[d];
 
-		if ((info ? info->id : t->device[d].device_id) != gpu)
+		if ((info ? info->id : x->gpu_id >= 0 ? x->gpu_id : x->device_id) != gpu)
 			continue;
 		if (info && info->vm == nsx_vm_of((uint64_t)type))
 			return d;
