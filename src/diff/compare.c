@@ -248,9 +248,18 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 	return ret;
 }
 
-/* Checks that units do the same work. A unit without a name may be one step on one side and two
- * steps on the other, if every second step differs. If all launches have k times the threads, that
- * is other work, provided that the copies differ as well, or that there are none.
+/* Whether a run launches about as many times less often as its launches have more threads. */
+static bool launches_make_up(const struct nsx_totals_change *c, double times)
+{
+	double ratio = (double)c->side[0].launches / NSX_MAX((double)c->side[1].launches, 1);
+
+	return c->same_threads && fabs(log(ratio / times)) < fabs(log(ratio));
+}
+
+/* Checks that units do the same work. A unit without a name may be one step on one side and two on
+ * the other, if every second step differs. And all launches may have as many times the threads:
+ * there are fewer of them then, as with another batch size, or it is other work if the copies
+ * differ as well, or are none.
  */
 static void compare_periods(struct nsx_diff *d)
 {
@@ -263,12 +272,15 @@ static void compare_periods(struct nsx_diff *d)
 		if (fabs(log(x.times)) > fabs(log(most.times)))
 			most = x;
 	}
+	d->units_differ = most.by_launches || launches_make_up(&d->totals, most.times);
 	if (d->digested || d->whole || most.times == 1 || (most.by_launches ?
-	    named || fabs(log(most.times)) < log(PERIODS) : d->totals.same_work))
+	    named || fabs(log(most.times)) < log(PERIODS) :
+	    d->totals.same_work && !d->units_differ)) {
+		d->units_differ = false;
 		return;
-	d->units_differ = most.by_launches;
+	}
 	mark(compare_add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", most.times)),
-	     most.by_launches && nsx_wholes_tell(d) ? NSX_CHECK_WARN : NSX_CHECK_FAIL,
+	     d->units_differ && nsx_wholes_tell(d) ? NSX_CHECK_WARN : NSX_CHECK_FAIL,
 	     most.by_launches ?
 	     "a unit of one side does the work of more than one of the other; --unit can name one "
 	     "that both have" :

@@ -331,6 +331,7 @@ static void overrule(struct nsx_diff *d, enum nsx_verdict verdict, const char *w
 	}
 	d->verdict = verdict;
 	d->why = why;
+	d->overruled = true;
 }
 
 const struct nsx_step *nsx_decisive_step(const struct nsx_diff *d, uint32_t *lane)
@@ -385,7 +386,9 @@ static bool has_slow_units(const struct nsx_diff *d, const struct nsx_step *c)
  */
 static bool leaves_to_totals(const struct nsx_diff *d, const struct nsx_step *c)
 {
-	bool changes = fabs(c->rel) >= c->noise;
+	/* with enough captures, the floor tells how differently they drift */
+	bool changes = fabs(c->rel) >= (nsx_enough_captures(d->nsides[0], d->nsides[1]) ?
+						c->floor.at : c->noise);
 
 	if (d->units_differ || NSX_MIN(c->side[0].n, c->side[1].n) < NSX_LEAST_UNITS)
 		return true;
@@ -477,7 +480,9 @@ static void diff_judge(struct nsx_diff *d)
 			 "the sides ran on different GPUs, so equal times do not show that the "
 			 "code is as fast" :
 			 "the sides ran on different GPUs, and their peaks explain such a change");
-	else if (is_one_run(d) && d->verdict != NSX_V_NEUTRAL)
+	else if (d->by_peaks.hi > 0 && !d->why)
+		d->why = "it ran on another GPU, whose peaks do not explain this";
+	if (is_one_run(d) && d->verdict != NSX_V_NEUTRAL)
 		overrule(d, NSX_V_INCONCLUSIVE, "both sides are parts of one run, which "
 			 "changes in its course; that says nothing about the code");
 }

@@ -249,6 +249,7 @@ struct nsx_diff {
 	bool splits_comm; /* communication is split into transfer and waiting */
 	enum nsx_verdict verdict;
 	const char *why;
+	bool overruled; /* the verdict is not that of the units, whatever their length */
 	/* range of factors on time that the peaks of a different GPU model allow; hi 0: same model,
 	 * or unknown peaks
 	 */
@@ -319,7 +320,7 @@ void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
 
 /* "+2.05 ms", "−380 µs", "0". */
 const char *nsx_text_change(struct nsx_arena *a, double ns);
-/* "+12.2 %", "±0.0 %" */
+/* "+12.2 %", "±0.0 %", "11.3 times" */
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
 
 /* A lane's name: "rank 3" or "GPU 0". If the GPU has several processes, with the process. If the

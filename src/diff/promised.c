@@ -1,4 +1,5 @@
 /* promised.c - compares the gain that findings promised with the gain after they disappeared. */
+#include <math.h>
 #include "diff/emit.h"
 
 #define KEPT_LEAST 0.8 /* the least gain, relative to the promise, that counts as kept */
@@ -30,7 +31,12 @@ static double judged_part(const struct nsx_diff *d)
 
 bool nsx_knows_gain(const struct nsx_diff *d)
 {
-	return !nsx_find_failure(d) && (d->totals.decides ? d->totals.same_work : !d->whole);
+	uint32_t lane;
+	const struct nsx_step *c = nsx_decisive_step(d, &lane);
+
+	/* slow units that are gone may be all that a finding promised */
+	return d->verdict != NSX_V_INCONCLUSIVE || (!d->overruled && !d->totals.decides &&
+		fabs(c->side[1].mean_ns - c->side[0].mean_ns) > c->mean_floor.at);
 }
 
 size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MOST_PROMISES])

@@ -199,6 +199,21 @@ struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na, const int64_
 		(double)nsx_kth_difference(a, na, b, nb, pairs - k)};
 }
 
+double nsx_t_test(double t, unsigned df)
+{
+	/* Abramowitz and Stegun 1964, 26.7.3 and 26.7.4 */
+	bool is_odd = df % 2;
+	double angle = atan(fabs(t) / sqrt(df)), sum = 0;
+	double square = cos(angle) * cos(angle), term = is_odd ? cos(angle) : 1;
+
+	for (unsigned k = 2 + is_odd; k <= df; k += 2) {
+		sum += term;
+		term *= square * (k - 1) / k;
+	}
+	sum *= sin(angle);
+	return NSX_MAX(1 - (is_odd ? 2 / M_PI * (angle + sum) : sum), 0);
+}
+
 /* Rounding by largest remainders ---------------------------------------------*/
 
 static nsx_wide floor_div(nsx_wide v, nsx_wide den)

@@ -63,6 +63,9 @@ struct nsx_interval nsx_bootstrap(const struct nsx_sample s[2], enum nsx_figure 
  */
 double nsx_mean_test(const struct nsx_sample s[2], uint64_t seed);
 
+/* Student's t test: the two-sided probability that chance alone makes |t| as large; df > 0. */
+double nsx_t_test(double t, unsigned df);
+
 /* First lag at which the autocorrelation is below 0.2; at least 1. */
 size_t nsx_block_length(const int64_t *v, size_t n);
 

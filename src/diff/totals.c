@@ -167,7 +167,9 @@ void nsx_totals_compare(struct nsx_diff *d)
 	c->same_threads = totals_is_alike((double)c->side[0].threads, (double)c->side[1].threads);
 	compare_in_step(d, c);
 	c->same_work = is_same_work(c);
-	c->pairs_up = c->in_step || (d->nall == 2 && c->same_threads && c->same_bytes);
+	c->pairs_up = c->in_step || (c->same_threads && c->same_bytes &&
+				     (d->nall == 2 || nsx_enough_captures(d->nsides[0],
+									  d->nsides[1])));
 }
 
 /* The verdict --------------------------------------------------------------------*/
@@ -191,28 +193,28 @@ static int sign_beyond(double change, double floor)
 	return (change > floor) - (change < -floor);
 }
 
-/* Judges with three runs per side: a change beyond noise is proven if all runs of one side are
- * below all runs of the other.
+/* Judges with three runs per side, by a t test: a change beyond noise is proven, or none is seen
+ * where the runs vary too little to hide a large one.
  */
-static enum nsx_verdict judge_samples(const struct nsx_diff *d, double rel, const char **why)
+static enum nsx_verdict judge_samples(const struct nsx_diff *d, double delta, const char **why)
 {
-	double least[2] = {INFINITY, INFINITY}, most[2] = {0, 0};
-	double noise = NSX_MAX(NSX_NOISE, d->opts->noise.of[NSX_METRIC_STEP].rel);
+	double before = judged_ns(&d->totals.side[0]), squares = 0, error;
+	double noise = NSX_MAX(NSX_NOISE, d->opts->noise.of[NSX_METRIC_STEP].rel) * before;
+	unsigned df = (unsigned)d->nall - 2;
 
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
-			double ns = judged_ns(&d->sides[s][i]->totals);
+			double x = judged_ns(&d->sides[s][i]->totals) -
+				   judged_ns(&d->totals.side[s]);
 
-			least[s] = NSX_MIN(least[s], ns);
-			most[s] = NSX_MAX(most[s], ns);
+			squares += x * x;
 		}
-	if (fabs(rel) >= noise && most[0] < least[1])
-		return NSX_V_REGRESSION;
-	if (fabs(rel) >= noise && most[1] < least[0])
-		return NSX_V_IMPROVEMENT;
-	if (fabs(rel) < noise)
+	error = sqrt(squares / df * (1 / (double)d->nsides[0] + 1 / (double)d->nsides[1]));
+	if (fabs(delta) >= noise && nsx_t_test(delta / error, df) < d->opts->alpha)
+		return delta > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
+	if (fabs(delta) < noise && nsx_t_test(SURE * before / error, df) < d->opts->alpha)
 		return NSX_V_NEUTRAL;
-	*why = "the runs of both sides overlap; more of them would tell";
+	*why = "runs of one side differ too much; more of them would tell";
 	return NSX_V_INCONCLUSIVE;
 }
 
@@ -312,7 +314,7 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 		return NSX_V_INCONCLUSIVE;
 	}
 	if (nsx_enough_captures(d->nsides[0], d->nsides[1]) && judged_ns(&c->side[0]) > 0)
-		return judge_samples(d, delta / judged_ns(&c->side[0]), why);
+		return judge_samples(d, delta, why);
 	return judge_pair(c, delta, why);
 }
 
@@ -472,10 +474,10 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 		       x->launches == 1 && y->launches == 1 ? "" : "es",
 		       say_both(a, nsx_text_count(a, (double)x->threads),
 				nsx_text_count(a, (double)y->threads), c->same_threads));
-	if (!c->same_threads && c->same_work && y->threads < x->threads)
-		nsx_buf_adds(b, ": is a part no longer computed?");
-	else if (!c->same_threads && c->same_work && y->kernel_ns > x->kernel_ns)
-		nsx_buf_adds(b, ": is more computed?");
+	if (!c->same_threads && c->same_work &&
+	    (y->threads < x->threads) == (y->kernel_ns < x->kernel_ns))
+		nsx_buf_adds(b, y->threads < x->threads ? ": is a part no longer computed?" :
+							  ": is more computed?");
 	nsx_buf_adds(b, "\n");
 }
 

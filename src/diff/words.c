@@ -3,6 +3,8 @@
 #include "diff/diff.h"
 #include "report/words.h"
 
+#define MANY 9.0 /* least ratio of a change that reads better as "11.3 times" than as +1032 % */
+
 void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -24,6 +26,8 @@ const char *nsx_text_ratio(struct nsx_arena *a, double ratio)
 {
 	double size = fabs(100 * ratio);
 
+	if (ratio >= MANY)
+		return nsx_arena_printf(a, ratio < 99 ? "%.1f times" : "%.0f times", 1 + ratio);
 	return nsx_arena_printf(a, "%s%.*f %%", size < 0.05 ? "±" : sign_of(ratio),
 				size >= 99.95 ? 0 : 1, size);
 }

@@ -152,6 +152,17 @@ TEST(bootstrap_repeats_itself)
 	assert_true(one.hi > 200 && one.hi < 250);
 }
 
+/* Values of tables: t with 5 % beyond it on both sides, for 1 to 4 and 10 degrees of freedom. */
+TEST(t_test_equals_tables)
+{
+	const double t[] = {12.7062, 4.30265, 3.18245, 2.77645};
+
+	for (unsigned df = 1; df <= 4; df++)
+		assert_true(fabs(nsx_t_test(-t[df - 1], df) - 0.05) < 1e-6);
+	assert_true(fabs(nsx_t_test(2.22814, 10) - 0.05) < 1e-6);
+	assert_true(nsx_t_test(0, 5) == 1 && nsx_t_test(INFINITY, 4) == 0);
+}
+
 /* 4 or 6 of 17 units are slow, and none of 17 others. If 4 slow units are distributed at random,
  * all are on one side with probability 2 C(17, 4) / C(34, 4) = 10.3 %; with 6 slow units this is 2
  * C(17, 6) / C(34, 6) = 1.84 %.
