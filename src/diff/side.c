@@ -272,6 +272,11 @@ bool nsx_is_one_job(const struct nsx_seen *view)
 	return view->nlanes > 1;
 }
 
+static bool is_same_lane(const struct nsx_iteration *x, const struct nsx_iteration *y)
+{
+	return x->process == y->process && x->device == y->device;
+}
+
 static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		    struct nsx_units *units, struct nsx_err *err)
 {
@@ -279,17 +284,19 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	struct nsx_seen *view = &side->seen[side->nseen];
 	const struct nsx_iteration *v = units->v;
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *devices = nsx_arena_get(a, units->n * sizeof(*devices));
+	uint32_t *devices;
+	size_t most = 0;
 	int rc = 0;
 
+	nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
+	NSX_EACH_RUN(i, next, units->n, is_same_lane(&v[next], &v[i]))
+		most++;
+	devices = nsx_arena_get(a, most * sizeof(*devices));
 	*view = (struct nsx_seen){
 		.method = units->method, .score = units->score,
 		.name = nsx_arena_strdup(side->arena, units->name),
-		.lanes = nsx_arena_get(side->arena, units->n * sizeof(*view->lanes))};
-	nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
-	NSX_EACH_RUN(i, next, rc ? 0 : units->n,
-		     v[next].process == v[i].process &&
-			     v[next].device == v[i].device) {
+		.lanes = nsx_arena_get(side->arena, most * sizeof(*view->lanes))};
+	NSX_EACH_RUN(i, next, rc ? 0 : units->n, is_same_lane(&v[next], &v[i])) {
 		const struct nsx_device *d = &s->t->device[v[i].device];
 		size_t from = 0, kept;
 
