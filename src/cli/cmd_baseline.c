@@ -73,7 +73,8 @@ static int cmd_baseline_show(const struct args *o, const char *name, struct nsx_
 	nsx_print_line(nsx_arena_printf(a, "%s: %s", name, cmd_baseline_sum_up(&b, a)));
 	for (size_t i = 0; i < b.nruns; i++)
 		nsx_print_line(nsx_arena_printf(a, "  %s: %s%s%s, %s %s", b.runs[i].file,
-			nsx_text_n(a, (size_t)b.runs[i].steps, "step", NULL),
+			!b.runs[i].steps ? "no steps" :
+				nsx_text_n(a, (size_t)b.runs[i].steps, "step", NULL),
 			*b.runs[i].unit ? " of " : "", b.runs[i].unit,
 			b.runs[i].steps ? "median" : "whole",
 			nsx_text_ns(a, (double)b.runs[i].median_ns)));
