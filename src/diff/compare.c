@@ -194,14 +194,14 @@ static bool are_units_told(const struct nsx_diff *d)
 	       nsx_find_multiple(d, 0).times != 1;
 }
 
-static void compare_work(struct nsx_diff *d)
+/* answered: by side, the share of launches that left GPU work. */
+static void compare_work(struct nsx_diff *d, const double answered[2])
 {
-	double like = nsx_likeness(&d->kernels, d->pool), share[2];
+	double like = nsx_likeness(&d->kernels, d->pool);
 	double least = are_units_told(d) ? NSX_UNLIKE : MOSTLY;
-	struct nsx_check *c;
+	struct nsx_check *c = compare_add(d, "kernels_in_common", say_share(d, like),
+					  say_share(d, like));
 
-	compare_find_answered(d, share);
-	c = compare_add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
 	if (like < ALIKE && nsx_hides_work(d))
 		mark(c, like < NSX_UNLIKE && d->method != NSX_WAY_NVTX ? NSX_CHECK_FAIL :
 									 NSX_CHECK_WARN,
@@ -210,7 +210,7 @@ static void compare_work(struct nsx_diff *d)
 	else if (like < least && nsx_has_same_steps(d))
 		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
 	else if (like < least && !d->totals.same_work)
-		mark(c, NSX_CHECK_FAIL, fabs(share[1] - share[0]) > LOST ?
+		mark(c, NSX_CHECK_FAIL, fabs(answered[1] - answered[0]) > LOST ?
 		     "GPU work of one side was lost, so how long it took is not known" :
 		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
@@ -375,8 +375,8 @@ void nsx_compare_captures(struct nsx_diff *d)
 		     "different things were traced, at different cost");
 	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
 		     "graphs are used or traced differently");
-	compare_work(d);
 	compare_find_answered(d, answered);
+	compare_work(d, answered);
 	if (!d->digested)
 		compare_shares(d, fabs(answered[1] - answered[0]) > LOST, "launches_recorded",
 			       answered, "launches of one side left no GPU work: what was lost, or "

@@ -105,15 +105,12 @@ static void pair_ranks(const struct nsx_diff *d, const struct nsx_seen **seen)
 			keep_ranks((struct nsx_seen *)seen[i], seen[k]);
 }
 
-/* Counts a lane's launches per unit, by kernel. number: numbers of the capture's kernels. */
 static double *launches_of(const struct nsx_kernels *kernels, const uint32_t *number,
 			   const struct nsx_lane *lane, struct nsx_arena *a)
 {
 	double *n = nsx_arena_get(a, kernels->n * sizeof(*n));
 
-	for (size_t i = 0; i < lane->nuses; i++)
-		n[number[lane->uses[i].kernel]] +=
-			(double)lane->uses[i].launches / (double)lane->nunits;
+	nsx_count_launches(lane, number, n);
 	return n;
 }
 

@@ -181,7 +181,8 @@ static void emit_md_add_kinds(struct page *p, const struct nsx_kind_rows *rows)
 			    "|---|---:|---:|---:|---:|---:|---:|\n");
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct nsx_kind_row *r = &rows->v[i];
-		double change = nsx_kind_change(r);
+		double ratio = nsx_kind_change(r);
+		const char *change = isnan(ratio) ? "" : nsx_text_ratio(p->a, ratio);
 
 		nsx_buf_printf(&p->b, "| %s | %s |", r->kind, *r->size ? r->size : "all");
 		for (unsigned s = 0; s < 2; s++)
@@ -190,10 +191,7 @@ static void emit_md_add_kinds(struct page *p, const struct nsx_kind_rows *rows)
 					       nsx_text_ns(p->a, 1e6 * r->p50_ms[s]));
 			else
 				nsx_buf_adds(&p->b, " 0 | |");
-		if (isnan(change))
-			nsx_buf_adds(&p->b, " |\n");
-		else
-			nsx_buf_printf(&p->b, " %+.1f %% |\n", 100 * change);
+		nsx_buf_printf(&p->b, " %s%s|\n", change, *change ? " " : "");
 	}
 	nsx_buf_adds(&p->b, "\n");
 }

@@ -12,7 +12,6 @@ struct work {
 	/* by kernel: next kernel on the way to the leader of its row; a leader points to itself */
 	uint32_t *leader;
 	enum nsx_match *kind; /* by leader */
-	double *launches[2]; /* by kernel, per unit */
 	bool *used[2], *matched; /* by kernel */
 	struct nsx_arena *a;
 };
@@ -41,7 +40,7 @@ static bool is_exact(const struct work *w, uint32_t i)
 	return w->used[0][i] && w->used[1][i];
 }
 
-/* Counts the launches of each kernel, and begins with one row for each. Owner: the caller, w.a. */
+/* Begins with one row for each kernel. Owner: the caller, w.a. */
 static struct work match_begin_work(const struct nsx_kernels *kernels,
 				    const struct nsx_pool pool[2])
 {
@@ -54,20 +53,10 @@ static struct work match_begin_work(const struct nsx_kernels *kernels,
 		.matched = nsx_arena_get(a, n)};
 
 	for (unsigned s = 0; s < 2; s++) {
-		w.launches[s] = nsx_arena_get(a, n * sizeof(**w.launches));
 		w.used[s] = nsx_arena_get(a, n);
-		for (uint32_t i = 0; i < n; i++)
-			w.launches[s][i] = kernels->of[i][s] ? kernels->of[i][s]->launches : 0;
-		for (size_t l = 0; l < pool[s].nlanes; l++) {
-			const struct nsx_lane *x = &pool[s].lanes[l];
-
-			for (size_t i = 0; i < x->nuses; i++) {
-				const struct nsx_kernel_use *u = &x->uses[i];
-
-				w.used[s][u->kernel] = true;
-				w.launches[s][u->kernel] += (double)u->launches / (double)x->nunits;
-			}
-		}
+		for (size_t l = 0; l < pool[s].nlanes; l++)
+			for (size_t i = 0; i < pool[s].lanes[l].nuses; i++)
+				w.used[s][pool[s].lanes[l].uses[i].kernel] = true;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		w.leader[i] = i;
@@ -375,16 +364,27 @@ double nsx_common_launches(const struct nsx_kernels *kernels, const double *cons
 	return all > 0 ? common / all : 1;
 }
 
+void nsx_count_launches(const struct nsx_lane *lane, const uint32_t *number, double *n)
+{
+	for (const struct nsx_kernel_use *u = lane->uses; u < lane->uses + lane->nuses; u++)
+		n[number ? number[u->kernel] : u->kernel] +=
+			(double)u->launches / (double)lane->nunits;
+}
+
 double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2])
 {
-	struct work w = match_begin_work(kernels, pool);
-	double like;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	double *n[2];
 
-	for (unsigned s = 0; s < 2; s++)
-		for (uint32_t i = 0; i < w.n; i++)
-			w.launches[s][i] /= (double)NSX_MAX(pool[s].nlanes, 1u);
-	like = nsx_common_launches(kernels, (const double *const *)w.launches,
+	for (unsigned s = 0; s < 2; s++) {
+		n[s] = nsx_arena_get(a, kernels->n * sizeof(**n));
+		for (uint32_t i = 0; i < kernels->n; i++)
+			n[s][i] = kernels->of[i][s] ? kernels->of[i][s]->launches : 0;
+		for (size_t l = 0; l < pool[s].nlanes; l++)
+			nsx_count_launches(&pool[s].lanes[l], NULL, n[s]);
+		for (uint32_t i = 0; i < kernels->n; i++)
+			n[s][i] /= (double)NSX_MAX(pool[s].nlanes, 1u);
+	}
+	return nsx_common_launches(kernels, (const double *const *)n,
 				   offsetof(struct nsx_kernel, base));
-	nsx_arena_free(w.a);
-	return like;
 }

@@ -82,6 +82,10 @@ struct nsx_pair {
 size_t nsx_align(const uint32_t *x, size_t nx, const uint32_t *y, size_t ny,
 		 struct nsx_pair *pairs);
 
+/* Adds a lane's launches per unit to n, by kernel. number: numbers of the capture's kernels; NULL
+ * for a lane of a pool.
+ */
+void nsx_count_launches(const struct nsx_lane *lane, const uint32_t *number, double *n);
 #define NSX_UNLIKE 0.2 /* programs with less in common than this are different ones */
 /* Share of launches that two lists by kernel have in common, 0..1; 1 if neither has any. Kernels
  * count as one if they share a text, whose offset in a kernel is given.

@@ -615,10 +615,10 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 
 /* Gates -------------------------------------------------------------------------*/
 
-/* "+4.76", "−4.54". */
+/* "+4.76", "−4.54", "+134 573". */
 static const char *say_number(struct nsx_arena *a, double x)
 {
-	return nsx_arena_printf(a, "%s%.3g", signbit(x) ? "−" : "+", fabs(x));
+	return nsx_arena_printf(a, "%s%s", signbit(x) ? "−" : "+", say_mean(a, fabs(x)));
 }
 
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
