@@ -31,7 +31,8 @@ static struct nsx_ffinding *fleet_findings_add(struct nsx_freport *r, enum nsx_f
 	struct nsx_ffinding *x = &r->v[r->n++];
 
 	*x = (struct nsx_ffinding){.id = id, .key = nsx_ffinding_defs[id].name, .ranks = ranks,
-				   .n = n, .severity = NSX_SEV_LOW, .confidence = NSX_CONF_HIGH};
+				   .n = n, .severity = NSX_SEV_LOW, .confidence = NSX_CONF_HIGH,
+				   .added_ns = NAN};
 	return x;
 }
 
@@ -68,13 +69,41 @@ static const char *findings_process_of(const struct nsx_freport *r, uint32_t ran
 	       nsx_say(r, " (process %lld, GPU %lld)", (long long)d->pid, (long long)d->device);
 }
 
+/* Finds the two hosts that all slow links join. False: links join others, or are within a host. */
+static bool border_of(const struct nsx_freport *r, const struct nsx_late *l, uint32_t ret[2])
+{
+	const struct nsx_frank *rank = r->f->rank;
+
+	ret[0] = ret[1] = rank[l->ranks[0]].host;
+	for (uint32_t i = 0; i < l->n; i++) {
+		ret[0] = NSX_MIN(ret[0], rank[l->ranks[i]].host);
+		ret[1] = NSX_MAX(ret[1], rank[l->ranks[i]].host);
+	}
+	for (uint32_t i = 0; i < l->ncomms; i++) {
+		const struct nsx_fcomm *c = &r->f->comm[l->comms[i]];
+		bool joins[2] = {false};
+
+		for (uint32_t m = 0; m < c->n; m++)
+			for (unsigned k = 0; k < 2; k++)
+				joins[k] |= rank[c->m[m].rank].host == ret[k];
+		if (!joins[0] || !joins[1])
+			return false;
+	}
+	return l->ncomms && ret[0] != ret[1] &&
+	       !NSX_ANY(i, l->n, rank[l->ranks[i]].host != ret[0] &&
+				 rank[l->ranks[i]].host != ret[1]);
+}
+
 static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
+	uint32_t border[2];
 	const struct nsx_axis *axis = &r->f->mesh.axis[l->axis == NSX_NONE ? 0 : l->axis];
 
 	if (l->host != NSX_NONE)
 		return nsx_say(r, "Host %u (ranks %s)", l->host, list);
+	if (border_of(r, l, border))
+		return nsx_say(r, "Hosts %u and %u (ranks %s)", border[0], border[1], list);
 	if (l->axis != NSX_NONE)
 		return nsx_say(r, "All of %s %lld (ranks %s)", axis->name,
 			       (long long)nsx_mesh_at(axis, number_of(r, l->ranks[0])), list);
@@ -257,6 +286,27 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 	return nsx_buf_keep(&b, r->arena);
 }
 
+/* Lists the ranks of slow links in order of their first rank: "4, 8; 5, 9". */
+static const char *say_links(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	struct nsx_buf b = {0};
+	uint32_t left = l->ncomms;
+
+	for (uint32_t i = 0; i < r->f->nranks && b.n <= MOST_NAMED_BYTES; i++)
+		for (uint32_t k = 0; k < l->ncomms; k++) {
+			const struct nsx_fcomm *c = &r->f->comm[l->comms[k]];
+
+			if (c->m->rank != i)
+				continue;
+			nsx_buf_printf(&b, "%s%s", b.n ? "; " : "", nsx_rank_list(r->f,
+				       nsx_members_of(c, r->arena), c->n, r->arena));
+			left--;
+		}
+	if (left)
+		nsx_buf_printf(&b, " and %u more", left);
+	return nsx_buf_keep(&b, r->arena);
+}
+
 static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct nsx_ffinding *x)
 {
 	const struct nsx_fleet *f = r->f;
@@ -288,6 +338,12 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct n
 				  nsx_say_time(r, l->recoverable_ns), say_pct(r, l->recoverable_ns),
 				  f->has_messages ?
 				  "; who waits for whose messages is not known" : ""));
+	if (l->added_ns > l->recoverable_ns)
+		findings_prove(x, nsx_say(r, "Others are as late: once those that take more time are "
+					  "mended, it costs %s a step",
+					  nsx_say_time(r, l->added_ns)));
+	if (l->ncomms > 1)
+		findings_prove(x, nsx_say(r, "The slow ones are those of ranks %s", say_links(r, l)));
 	if (l->nhops > 1)
 		findings_prove(x, nsx_say(r, "Over all ranks it costs %s a step directly, and %s "
 					  "that is passed on: %s", nsx_say_time(r, l->direct_ns),
@@ -310,6 +366,7 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = NSX_CONF_MEDIUM;
 	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
+	x->added_ns = l->added_ns;
 	if (l->p >= NSX_LEAST_P) { /* the rank was late, but perhaps by chance */
 		x->severity = NSX_SEV_LOW;
 		x->confidence = NSX_CONF_MEDIUM;

@@ -128,6 +128,9 @@ struct nsx_late { /* ranks that hold up the others */
 	int64_t nthere; /* steps in which at least one of them was recorded */
 	double excess_ns;      /* own time per step above the others' median */
 	double recoverable_ns; /* per step, if the excess were gone */
+	double added_ns; /* the same beyond what mending the entries priced before it wins; NAN: not
+			    known */
+	uint32_t *comms, ncomms; /* slow links: indices of their communicators */
 	enum nsx_late_cause cause;
 	double explained; /* share of the excess that the cause explains */
 	double ratio;	  /* kernel time or, for a link, transfer time relative to the

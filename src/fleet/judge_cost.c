@@ -145,7 +145,7 @@ static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 		return 0;
 	l = nsx_add_late(j, v, n);
 	nsx_sort(l->ranks, n, sizeof(*l->ranks), nsx_cmp_u32);
-	l->recoverable_ns = together - f->all_recoverable_ns;
+	l->added_ns = l->recoverable_ns = together - f->all_recoverable_ns;
 	f->all_recoverable_ns = together;
 	follow(j, &passed, l);
 	return 0;
@@ -189,6 +189,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 						      together - f->all_recoverable_ns);
 			continue;
 		}
+		l.added_ns = together - f->all_recoverable_ns;
 		f->all_recoverable_ns = together;
 		f->late[kept++] = l;
 	}

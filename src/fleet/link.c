@@ -177,6 +177,7 @@ static void add_links(struct nsx_judge *j, const struct slow *slow, size_t n, ui
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v)), nranks = 0;
+	uint32_t *comms = nsx_arena_get(f->arena, n * sizeof(*comms));
 	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
 	double ratio = 0;
 	struct nsx_late *l;
@@ -184,6 +185,7 @@ static void add_links(struct nsx_judge *j, const struct slow *slow, size_t n, ui
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_fcomm *c = &f->comm[slow[i].comm];
 
+		comms[i] = slow[i].comm;
 		for (uint32_t m = 0; m < c->n; m++)
 			is_in[c->m[m].rank] = true;
 		ratio += slow[i].ratio / (double)n;
@@ -198,7 +200,10 @@ static void add_links(struct nsx_judge *j, const struct slow *slow, size_t n, ui
 	l->nsteps = (int64_t)f->nsteps;
 	l->recoverable_ns = l->excess_ns = gain_ns;
 	l->ratio = ratio;
+	l->added_ns = NAN;
 	l->host = host;
+	l->comms = comms;
+	l->ncomms = (uint32_t)n;
 	l->p = 0;
 }
 
@@ -244,6 +249,15 @@ static bool is_of_slow_stage(const struct nsx_fleet *f, const struct links *x, c
 			f->stage[f->comm[x->comm[i]].m->rank] == stage && !is_slow[i]);
 }
 
+/* Whether a communicator's members are inferred although their clocks were never compared with
+ * others: there may be more members, for which these wait.
+ */
+static bool is_guess(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	return !c->is_sure &&
+	       NSX_ANY(m, c->n, f->clock[f->rank[c->m[m].rank].clock].component);
+}
+
 /* Compares links, and lists the slow ones. Returns how many. */
 static size_t list_slow(const struct nsx_judge *j, struct links *x, uint32_t set, struct slow *ret)
 {
@@ -251,7 +265,7 @@ static size_t list_slow(const struct nsx_judge *j, struct links *x, uint32_t set
 	double middle, mad, steps = NSX_MAX(1, (double)j->f->nsteps);
 	size_t n = 0, nusual = 0;
 
-	if (x->ncomms < 2)
+	if (x->ncomms < 2 || NSX_ANY(i, x->ncomms, is_guess(j->f, &j->f->comm[x->comm[i]])))
 		return 0;
 	link_compare(j->f, x, true);
 	link_compare(j->f, x, false);

@@ -26,6 +26,7 @@ struct nsx_ffinding {
 	enum nsx_confidence confidence;
 	const char *evidence[8], *recommendation[4]; /* NULL-terminated */
 	double headroom_ns; /* gain per step */
+	double added_ns; /* gain per step beyond those priced before it; NAN: not known */
 	enum nsx_price_kind price;
 	const uint32_t *ranks;
 	uint32_t n;

@@ -1,4 +1,5 @@
 /* report_json.c - report.json of a fleet: the keys of a trace's report and metrics.fleet. */
+#include <math.h>
 #include "base/jsonw.h"
 #include "emit/emit.h"
 #include "fleet/report.h"
@@ -67,7 +68,8 @@ static void add_finding(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	add_strings(w, "recommendation", x->recommendation);
 	report_json_add_ranks(w, f, x->ranks, x->n);
 	add_number(w, "headroom_ms", x->price, x->headroom_ns / 1e6 * (double)f->nsteps);
-	nsx_jsonw_null(w, "headroom_disjoint_ms");
+	add_number(w, "headroom_disjoint_ms", !isnan(x->added_ns),
+		   x->added_ns / 1e6 * (double)f->nsteps);
 	add_number(w, "recoverable_ms_per_step", x->price, x->headroom_ns / 1e6);
 	add_number(w, "recoverable_pct_of_step", x->price, pct_of_step(f, x->headroom_ns));
 	add_number(w, "speedup_ceiling", x->price && left > 0, left > 0 ? f->step_ns / left : 0);
