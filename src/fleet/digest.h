@@ -232,10 +232,14 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
  * rows, then the one with more detail, then the one with the greater content hash.
  */
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
+/* Names of inputs that are not used: copies, and other captures of a process than the one used. */
+struct nsx_twice {
+	struct nsx_buf copies, used, unused;
+};
 /* Sorts digests and frees duplicates; appends the inputs of duplicates to `twice` unless it
  * is NULL. Returns how many are left.
  */
-size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice);
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_twice *twice);
 
 /* Making ------------------------------------------------------------------------*/
 

@@ -21,20 +21,60 @@ static void add_input(struct nsx_buf *b, const struct nsx_digest *d)
 		nsx_buf_printf(b, "%s%s", b->n ? ", " : "", d->input);
 }
 
-size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_buf *twice)
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_twice *twice)
 {
 	size_t kept = 0;
 
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 	for (size_t i = 0; i < n; i++)
 		if (kept && v[i]->who == v[kept - 1]->who && v[i]->rank == v[kept - 1]->rank) {
+			bool is_copy = v[i]->content == v[kept - 1]->content;
+
 			if (twice)
-				add_input(twice, v[i]);
+				add_input(is_copy ? &twice->copies : &twice->unused, v[i]);
+			if (twice && !is_copy)
+				add_input(&twice->used, v[kept - 1]);
 			nsx_digest_free(v[i]);
 		} else {
 			v[kept++] = v[i];
 		}
 	return kept;
+}
+
+NSX_POINTER_ORDER(cmp_who, struct nsx_digest, UP(who), BY(nsx_digest_cmp));
+
+/* Drops captures that have another number only by the name of their file: a process is one rank.
+ * Returns how many digests are left.
+ */
+static size_t drop_renamed(struct nsx_digest **v, size_t n, struct nsx_buf *copies)
+{
+	size_t kept = 0;
+
+	nsx_sort(v, n, sizeof(*v), cmp_who);
+	for (size_t i = 0; i < n; i++)
+		if (kept && v[i]->who == v[kept - 1]->who && v[i]->utc_ns >= 0 &&
+		    v[i]->rank_from == NSX_RANK_FILE) {
+			add_input(copies, v[i]);
+			nsx_digest_free(v[i]);
+		} else {
+			v[kept++] = v[i];
+		}
+	return kept;
+}
+
+/* Warns of inputs that are not used, and forgets their names. */
+static void tell_twice(struct nsx_fleet *f, struct nsx_twice *x)
+{
+	if (x->copies.n)
+		nsx_fleet_warn(f, "captures that are there twice count once; without %s "
+			       "nothing would change", nsx_text_name(f->arena, x->copies.p));
+	if (x->unused.n)
+		nsx_fleet_warn(f, "of several captures of one process one counts: %s was used, "
+			       "%s was not", nsx_text_name(f->arena, x->used.p),
+			       nsx_text_name(f->arena, x->unused.p));
+	nsx_buf_done(&x->copies);
+	nsx_buf_done(&x->used);
+	nsx_buf_done(&x->unused);
 }
 
 /* Order of ranks that have no number. */
@@ -229,19 +269,17 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret, struc
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
-	struct nsx_buf twice = {0};
+	struct nsx_twice twice = {0};
 	int rc;
 
 	f->arena = a;
 	f->expected = -1;
 	f->main = NSX_NONE;
 	n = nsx_digest_unite(v, n, &twice);
+	n = drop_renamed(v, n, &twice.copies);
 	doubt_payloads(v, n);
 	doubt_numbers(v, n);
-	if (twice.n)
-		nsx_fleet_warn(f, "captures that are there twice count once; without %s "
-			       "nothing would change", nsx_text_name(a, twice.p));
-	nsx_buf_done(&twice);
+	tell_twice(f, &twice);
 	if (!nsx_new_array(f->rank, a, n, "ranks", err)) {
 		free(f->warnings);
 		nsx_arena_free(a);
