@@ -6,6 +6,7 @@
  * converted to an engine's mean size by the slope from the neighbouring class.
  */
 #include <math.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "facts/steps/steps.h"
 #include "fleet/fleet.h"
@@ -40,20 +41,6 @@ bool nsx_has_engine(const struct nsx_digest *d)
 	return NSX_ANY(i, d->nkinds, d->kinds[i].kind != NSX_STEP_TRAINING);
 }
 
-static uint32_t engine_root(uint32_t *of, uint32_t r)
-{
-	while (of[r] != r)
-		r = of[r] = of[of[r]];
-	return r;
-}
-
-static void engines_join(uint32_t *of, uint32_t x, uint32_t y)
-{
-	x = engine_root(of, x);
-	y = engine_root(of, y);
-	of[NSX_MAX(x, y)] = NSX_MIN(x, y);
-}
-
 /* Whether two ranks did equally many steps of each kind and size, as workers of one engine whose
  * collectives were not recorded.
  */
@@ -83,20 +70,20 @@ static void list_engines(struct nsx_fleet *f, struct nsx_arena *a)
 		of[r] = r;
 	for (uint32_t i = 0; i < f->ncomms; i++)
 		for (uint32_t m = 1; m < f->comm[i].n; m++)
-			engines_join(of, f->comm[i].m[0].rank, f->comm[i].m[m].rank);
+			nsx_join_sets(of, f->comm[i].m[0].rank, f->comm[i].m[m].rank);
 	for (uint32_t r = 1; r < f->nranks; r++)
 		for (uint32_t k = 0; k < r; k++)
 			if (do_the_same(f->rank[r].d, f->rank[k].d))
-				engines_join(of, r, k);
+				nsx_join_sets(of, r, k);
 	f->engine = nsx_arena_get(f->arena, f->nranks * sizeof(*f->engine));
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		struct nsx_fengine *e = &f->engine[f->nengines];
 
-		if (engine_root(of, r) != r || !nsx_has_engine(f->rank[r].d))
+		if (nsx_set_of(of, r) != r || !nsx_has_engine(f->rank[r].d))
 			continue;
 		e->ranks = nsx_arena_get(f->arena, f->nranks * sizeof(*e->ranks));
 		for (uint32_t k = r; k < f->nranks; k++)
-			if (engine_root(of, k) == r)
+			if (nsx_set_of(of, k) == r)
 				e->ranks[e->n++] = k;
 		f->nengines++;
 	}

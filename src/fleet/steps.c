@@ -575,17 +575,14 @@ static void find_stages(struct nsx_fleet *f)
 		first[r] = r;
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
-		uint32_t from, to;
 
 		if (!is_of_pipeline(c))
 			continue;
 		is_mpi |= c->m->c->is_mpi;
-		from = NSX_MAX(first[c->m[0].rank], first[c->m[1].rank]);
-		to = NSX_MIN(first[c->m[0].rank], first[c->m[1].rank]);
-		npipelines -= from != to;
-		for (uint32_t r = 0; r < f->nranks && from != to; r++)
-			first[r] = first[r] == from ? to : first[r];
+		npipelines -= nsx_join_sets(first, c->m[0].rank, c->m[1].rank);
 	}
+	for (uint32_t r = 0; r < f->nranks; r++)
+		first[r] = nsx_set_of(first, r);
 	f->has_stages = npipelines > 1 && npipelines < f->nranks;
 	is_regular = f->has_stages && find_axis(f, first, &pp);
 	for (uint32_t r = 0; r < f->nranks && f->has_stages; r++)
