@@ -42,13 +42,6 @@ int nsx_walk_broken(struct nsx_walker *w)
 	return 0;
 }
 
-/* Notes that events of the current type have rows in a table. */
-static void note_table(struct nsx_walker *w, enum nsx_rep_table t)
-{
-	if (w->type < NSX_SMALL_TYPES)
-		w->notes->tables[w->type] |= UINT64_C(1) << t;
-}
-
 /* The cell of a column in messages of the layout that was learnt last. False: the layout does not
  * have the column's values.
  */
@@ -97,41 +90,18 @@ static void plan_row(struct nsx_walker *w, enum nsx_rep_table t, const struct ns
 	w->learnt = is_sound ? l : NULL;
 }
 
-/* Keeps a row of a rare table. If there are too many, none is kept, and layouts are learnt from then
- * on.
- */
-static void keep_row(struct nsx_walker *w, enum nsx_rep_table t, const struct nsx_row_of *of)
-{
-	struct nsx_rep_list *list = &w->notes->rows.of[t];
-	size_t most = w->rep->def[t].ncolumns *
-		      (nsx_is_sometimes_rare(t) ? w->notes->few_rows : w->notes->most_rows);
-
-	if (list->n >= most)
-		return;
-	w->learnt = NULL;
-	nsx_rows_add(&w->notes->rows, t, of);
-	if (list->n >= most) {
-		free(list->v);
-		list->v = NULL;
-		memset(w->layouts, 0, sizeof(*w->layouts));
-	}
-}
-
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err)
 {
 	struct nsx_source_use *use = w->use[t];
 	struct nsx_val v[NSX_MAX_COLUMNS];
 
-	if (w->notes && nsx_is_rare(t))
-		keep_row(w, t, of);
 	if (w->learnt && (w->notes || nsx_is_wanted(w, t)))
 		plan_row(w, t, of->code);
 	if (w->notes) {
 		if (w->rep->def[t].instant)
 			nsx_note_instant(w->notes, nsx_rep_value(w->rep->def[t].instant, of).u.i);
-		w->notes->at.rows[t]++;
-		note_table(w, t);
+		nsx_note_row(w->notes, t);
 		return 0;
 	}
 	if (!nsx_is_wanted(w, t))
@@ -151,7 +121,7 @@ static inline int add_cells(struct nsx_walker *w, const struct nsx_event_layout 
 	struct nsx_val v[NSX_LAYOUT_CELLS];
 
 	if (w->notes) {
-		w->notes->at.rows[l->table]++;
+		nsx_note_row(w->notes, l->table);
 		if (l->ncells)
 			nsx_note_instant(w->notes, nsx_layout_number(l->cell, message));
 		return 0;
@@ -280,8 +250,7 @@ static int note_stack(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 		while (nsx_wire_next(&at) && at.field != stacked[kind].field);
 		message.n = (size_t)(last->bytes + last->n - message.p);
 	}
-	if (message.n)
-		note_table(w, stacked[kind].table);
+	w->notes->made |= (uint64_t)(message.n > 0) << stacked[kind].table;
 	x = nsx_stacks_find(&w->notes->stacks[kind], order, message);
 	if (x) {
 		*nrows += x->nframes;
@@ -588,35 +557,96 @@ static int read_event(struct nsx_walker *w, struct nsx_piece bytes, bool is_new,
 
 enum { TYPE_KEY = 1 << 3 | NSX_VARINT }; /* the byte before an event's type  */
 
+/* Walks an event of a type that is not skipped. */
+static inline int walk_event(struct nsx_walker *w, struct nsx_piece event, struct nsx_err *err)
+{
+	struct nsx_event_layout *l = nsx_layout_find(w->layouts, event_kind(event), event);
+	int rc;
+
+	if (!l || l->row == NSX_ROW_UNKNOWN) {
+		rc = read_event(w, event, !l, err);
+		if (w->notes && w->type < NSX_SMALL_TYPES)
+			w->notes->tables[w->type] |= w->notes->made;
+		return rc;
+	}
+	if (l->row == NSX_ROW_NONE)
+		return 0;
+	if (!w->notes && l->table == NSX_REP_SAMPLE)
+		l->code[0].u.i = ++w->nstacks[NSX_OF_SAMPLE];
+	return add_cells(w, l, event.p, l->code, err);
+}
+
+#define FRAMES (UINT64_C(1) << NSX_REP_SAMPLE_FRAME | UINT64_C(1) << NSX_REP_OSRT_FRAME)
+
+/* Notes that the event that was walked last is to be copied, if the tables in which it has rows may
+ * have few.
+ */
+static inline void note_copy(struct nsx_notes *n, struct nsx_piece event)
+{
+	uint64_t made = n->made & ~FRAMES;
+	size_t *of = &n->of[made ? __builtin_ctzll(made) : 0];
+
+	n->made = 0;
+	if (!made)
+		return;
+	*of += event.n;
+	if (*of > n->most || made & n->many)
+		n->many |= made;
+	else
+		nsx_push_or_die(n->copy, n->ncopies, n->copies_cap,
+				(struct nsx_rep_copy){event, made});
+}
+
+/* Copies the events of those tables that have few in the block. */
+static void copy_few(struct nsx_notes *n)
+{
+	uint8_t *to;
+	size_t size = 0;
+
+	for (size_t i = 0; i < n->ncopies; i++)
+		size += n->copy[i].made & n->many ? 0 : n->copy[i].event.n;
+	if (size <= n->room) {
+		n->room -= size;
+		n->at.has_few = ~(n->many | FRAMES);
+		n->at.few.p = to = nsx_arena_get(n->arena, size + NSX_LAYOUT_SLACK);
+		for (size_t i = 0; i < n->ncopies; i++) {
+			const struct nsx_rep_copy *c = &n->copy[i];
+
+			if (c->made & n->many)
+				continue;
+			memcpy(to + n->at.few.n, c->event.p, c->event.n);
+			n->at.few.n += c->event.n;
+		}
+	}
+	n->ncopies = 0;
+	n->many = 0;
+	for (unsigned t = 0; t < NSX_REP_NTABLES; t++)
+		n->many |= (uint64_t)(n->of[t] > n->most) << t;
+	memset(n->of, 0, sizeof(n->of));
+}
+
 static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(message);
-	bool is_skipped[128]; /* for each type that takes one byte */
+	bool is_skipped[256] = {false}; /* for each type that takes one byte */
+	const uint8_t *from = at.p;
 	struct nsx_piece event;
 	uint32_t n;
 	int rc = 0;
 
-	for (unsigned type = 0; type < ARRAY_LEN(is_skipped); type++)
+	for (unsigned type = 0; type < 128; type++)
 		is_skipped[type] = !type_is_wanted(w, type);
-	for (n = 0; !rc && next_bytes(&at, 1, &event); n++) {
-		struct nsx_event_layout *l;
-
-		if (event.n > 1 && event.p[0] == TYPE_KEY && event.p[1] < 128 &&
-		    is_skipped[event.p[1]])
+	for (n = 0; !rc && next_bytes(&at, 1, &event); n++, from = at.p) {
+		if (!w->notes && event.n > 1 && event.p[0] == TYPE_KEY && is_skipped[event.p[1]])
 			continue;
-		l = nsx_layout_find(w->layouts, event_kind(event), event);
-		if (l && l->row == NSX_ROW_NONE)
-			continue;
-		if (!l || l->row == NSX_ROW_UNKNOWN) {
-			rc = read_event(w, event, !l, err);
-			continue;
-		}
-		if (l->table == NSX_REP_SAMPLE)
-			l->code[0].u.i = ++w->nstacks[NSX_OF_SAMPLE];
-		rc = add_cells(w, l, event.p, l->code, err);
+		rc = walk_event(w, event, err);
+		if (w->notes)
+			note_copy(w->notes, (struct nsx_piece){from, (size_t)(at.p - from)});
 	}
-	if (w->notes)
+	if (w->notes) {
 		w->notes->at.nevents = n;
+		copy_few(w->notes);
+	}
 	if (at.is_bad)
 		nsx_walk_broken(w);
 	return rc;
@@ -645,6 +675,16 @@ static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
 	return rc;
 }
 
+/* Whether all wanted rows of a block come from events that were copied. */
+static bool has_copies(const struct nsx_walker *w, const struct nsx_rep_index *x)
+{
+	uint64_t missing = w->wanted & ~x->has_few;
+
+	while (missing && !x->rows[__builtin_ctzll(missing)])
+		missing &= missing - 1;
+	return !w->notes && !missing;
+}
+
 int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct nsx_err *err)
 {
 	const struct nsx_rep_index *x = &w->rep->index[block];
@@ -665,8 +705,8 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 				return err->rc;
 			w->wanted &= ~(UINT64_C(1) << stacked[kind].table);
 		}
-	if (!w->notes && !w->wanted)
-		return 0;
+	if (has_copies(w, x))
+		return walk_events(w, x->few, err);
 	return nsx_block_read(&w->rep->file, &w->rep->file.blocks[block], &w->buf, &message, err) ?:
 	       walk_events(w, message, err);
 }

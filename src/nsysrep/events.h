@@ -48,6 +48,11 @@ struct nsx_rep_index {
 	int64_t before[NSX_NSTACKED]; /* stacks in earlier blocks: ids count on */
 	bool is_kept[NSX_NSTACKED]; /* all stacks of the block are in memory */
 	const uint16_t *kept[NSX_NSTACKED]; /* their contents; NULL: they are not kept */
+	/* Bit set of the tables whose events are all among `few`: copies of events, as a message
+	 * like that of the block.
+	 */
+	uint64_t has_few;
+	struct nsx_piece few;
 };
 
 struct nsx_rep {
@@ -109,23 +114,21 @@ struct nsx_notes {
 	unsigned nunknown;
 	struct nsx_rep_stacks *stacks; /* stacks of the report, by kind */
 	struct nsx_rep_order order[NSX_NSTACKED];
-	struct nsx_rep_rows rows; /* rows of rare tables                     */
-	size_t most_rows;	  /* most rows of a rare table               */
-	size_t few_rows;	  /* most rows of a table that is rare in some reports only */
-	struct nsx_arena *arena; /* owner of process names, stacks and texts of rows */
+	uint64_t made; /* bit set of the tables in which the current event has rows */
+	/* Events of tables that have few in a block are copied, so that it need not be unpacked
+	 * again for them.
+	 */
+	uint64_t many; /* bit set of the tables that have too many           */
+	size_t of[NSX_REP_NTABLES]; /* bytes of the events of the current block, by table */
+	size_t most;	 /* most bytes of a table's events that are copied    */
+	size_t room;	 /* bytes that may still be copied                    */
+	struct nsx_rep_copy { /* an event of the current block to be copied  */
+		struct nsx_piece event;
+		uint64_t made;
+	} *copy;
+	size_t ncopies, copies_cap;
+	struct nsx_arena *arena; /* owner of process names, stacks and copies */
 };
-/* Tables whose rows are kept if they are few, so that no block need be unpacked for them. In many
- * reports samples and switches of threads are not few.
- */
-static inline bool nsx_is_sometimes_rare(enum nsx_rep_table t)
-{
-	return t == NSX_REP_SAMPLE || t == NSX_REP_SCHED;
-}
-static inline bool nsx_is_rare(enum nsx_rep_table t)
-{
-	return t == NSX_REP_DIAGNOSTIC || t == NSX_REP_PROFILER_OVERHEAD ||
-	       nsx_is_sometimes_rare(t);
-}
 
 /* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:
  * NSX_E_DATA: the block is damaged; those of the uses; NSX_E_NOMEM.
@@ -143,6 +146,11 @@ static inline bool nsx_is_wanted(const struct nsx_walker *w, enum nsx_rep_table 
 /* Counts a row or hands it to fn. */
 int nsx_walk_row(struct nsx_walker *w, enum nsx_rep_table t,
 		 const struct nsx_row_of *of, struct nsx_err *err) NSX_CHECKED;
+static inline void nsx_note_row(struct nsx_notes *n, enum nsx_rep_table t)
+{
+	n->at.rows[t]++;
+	n->made |= UINT64_C(1) << t;
+}
 static inline void nsx_note_instant(struct nsx_notes *n, int64_t at_ns)
 {
 	n->at.least_ns = NSX_MIN(n->at.least_ns, at_ns);

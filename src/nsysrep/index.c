@@ -10,8 +10,9 @@
 
 _Static_assert(NSX_REP_THREAD_NAME <= 64, "tables of events are bits of a number");
 
-/* Keeping this many rows of a block takes less time than to unpack it again. */
-enum { MOST_THREADS = 8, PARTS_A_THREAD = 4, MOST_RARE_ROWS = 32 * 1024, FEW_ROWS_A_BLOCK = 256 };
+enum { MOST_THREADS = 8, PARTS_A_THREAD = 4,
+       MOST_COPIED = 6 * 1024 * 1024, /* bytes of copied events            */
+       FEW = 6 }; /* events of a table are few up to this part of a block  */
 
 struct job {
 	struct nsx_rep *rep;
@@ -19,7 +20,6 @@ struct job {
 	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
 	struct nsx_rep_mpi *mpi; /* replaces rep->mpi after the walk, which reads rep->mpi */
 	size_t nmpi, mpi_cap;
-	struct nsx_rep_rows *rows; /* by part: rows of rare tables           */
 };
 
 /* Merges one part's findings into the report. */
@@ -72,15 +72,14 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 
 	notes->arena = nsx_arena_new();
 	notes->stacks = rep->stacks;
-	notes->most_rows = MOST_RARE_ROWS / job->nparts;
-	notes->few_rows = NSX_MIN((end - first) * FEW_ROWS_A_BLOCK, notes->most_rows);
-	notes->rows = (struct nsx_rep_rows){.arena = notes->arena, .defs = rep->def};
+	notes->room = MOST_COPIED / job->nparts;
 	w->rep = rep;
 	w->notes = notes;
 	for (size_t b = first; !rc && b < end; b++) {
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};
 		notes->block = b;
+		notes->most = rep->file.blocks[b].plain / FEW;
 		rc = nsx_stopped(err) ?: nsx_walk_block(w, 0, b, err);
 		if (rc == NSX_E_DATA) {
 			notes->at = (struct nsx_rep_index){.is_lost = true};
@@ -93,7 +92,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	}
 	keep_stacks(rep, notes, first, end);
 	merge_notes(job, notes);
-	job->rows[part] = notes->rows;
+	free(notes->copy);
 	nsx_walker_done(w);
 	return rc;
 }
@@ -112,40 +111,6 @@ static void drop_false_blocks(struct nsx_rep *rep)
 	}
 }
 
-/* Keeps the rows of rare tables, unless one part has too many, or some may be false. */
-static void keep_rare_rows(struct nsx_rep *rep, struct job *job)
-{
-	for (enum nsx_rep_table t = 0; t < NSX_REP_NTABLES; t++) {
-		struct nsx_rep_list *to = &rep->facts.of[t];
-		bool is_kept = nsx_is_rare(t) && !rep->file.is_cut;
-
-		for (size_t p = 0; p < job->nparts; p++)
-			is_kept &= job->rows[p].of[t].v || !job->rows[p].of[t].n;
-		if (nsx_is_rare(t))
-			to->n = 0;
-		for (size_t p = 0; is_kept && p < job->nparts; p++)
-			for (size_t i = 0; i < job->rows[p].of[t].n; i++)
-				nsx_push_or_die(to->v, to->n, to->cap, job->rows[p].of[t].v[i]);
-	}
-	for (size_t p = 0; p < job->nparts; p++)
-		nsx_rows_done(&job->rows[p]);
-	free(job->rows);
-}
-
-/* Counts the kept samples on across blocks: a walk counts them from 1 in each block. */
-static void number_samples(struct nsx_rep *rep)
-{
-	struct nsx_rep_list *list = &rep->facts.of[NSX_REP_SAMPLE];
-	unsigned each = rep->def[NSX_REP_SAMPLE].ncolumns;
-	size_t at = 0;
-
-	for (size_t b = 0; b < rep->file.nblocks; b++)
-		for (uint32_t i = 0; i < rep->index[b].rows[NSX_REP_SAMPLE] && at < list->n; i++) {
-			list->v[at].u.i += rep->index[b].before[NSX_OF_SAMPLE];
-			at += each;
-		}
-}
-
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -155,11 +120,9 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	int64_t n[NSX_NSTACKED] = {0};
 	int rc;
 
-	job.rows = nsx_alloc(job.nparts, sizeof(*job.rows));
 	pthread_mutex_init(&job.lock, NULL);
 	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
 	pthread_mutex_destroy(&job.lock);
-	keep_rare_rows(rep, &job);
 	nsx_sort(job.mpi, job.nmpi, sizeof(*job.mpi), nsx_rep_mpi_order);
 	free(rep->mpi);
 	rep->mpi = job.mpi;
@@ -170,7 +133,6 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 			rep->index[b].before[k] = n[k];
 			n[k] += rep->index[b].nstacks[k];
 		}
-	number_samples(rep);
 	return rc;
 }
 

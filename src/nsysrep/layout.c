@@ -64,8 +64,7 @@ struct nsx_event_layout *nsx_layout_find_beside(struct nsx_layouts *all, uint32_
 	l = slot_beside(all, kind, b);
 	if (!nsx_layout_matches(l, kind, b))
 		return NULL;
-	if (l->worth < NSX_LAYOUT_MOST_WORTH)
-		l->worth++;
+	l->worth = NSX_LAYOUT_WORTH;
 	if (often->worth)
 		often->worth--;
 	else
@@ -82,15 +81,14 @@ struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *all, uint32_t kind
 		return NULL;
 	if (l->worth)
 		l = slot_beside(all, kind, b);
-	l->n = 0;
+	l->id = 0;
 	l->worth = 0;
 	l->row = NSX_ROW_UNKNOWN;
 	memset(l->mask, 0, sizeof(l->mask));
 	memset(all->place, 0, sizeof(all->place));
 	if (!learn_fields(all, l, b.p, b, shape, shape->level))
 		return NULL;
-	l->kind = kind;
-	l->n = (uint32_t)b.n;
+	l->id = nsx_layout_id(kind, b);
 	for (size_t i = 0; i < sizeof(l->is); i++)
 		l->is[i] = i < b.n ? b.p[i] & l->mask[i] : 0;
 	return l;

@@ -16,8 +16,7 @@ enum {
 	NSX_LAYOUTS_BESIDE = 128, /* layouts kept by the lengths of all numbers */
 	NSX_LAYOUT_CELLS = 24,	  /* most columns of a row that is made from a layout */
 	NSX_LAYOUT_CODES = 4,	  /* most values of a row that are not in the message */
-	/* Consecutive misses after which a layout that often matched makes room for another. */
-	NSX_LAYOUT_MOST_WORTH = 16,
+	NSX_LAYOUT_WORTH = 16,	  /* worth of a layout that has just matched */
 };
 
 /* Where a message has fields: in itself, or in the nested messages that are followed. */
@@ -28,8 +27,8 @@ struct nsx_layout_place {
 };
 
 struct nsx_event_layout {
-	uint32_t kind, n; /* the message's kind and length; n 0: none        */
-	uint32_t worth;	  /* matches less misses, within bounds              */
+	uint64_t id;	/* kind and length of the message; 0: none           */
+	uint32_t worth; /* misses after which another layout has its place   */
 	/* Messages of this layout become a row of cells, or no row. */
 	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
@@ -78,6 +77,11 @@ static inline nsx_words nsx_layout_difference(const struct nsx_event_layout *l, 
 	return differs;
 }
 
+static inline uint64_t nsx_layout_id(uint32_t kind, struct nsx_piece b)
+{
+	return (uint64_t)(kind + 1) << 32 | (uint32_t)b.n;
+}
+
 /* Whether a message has this layout. Compares more bytes than the message has, so that how many
  * need not be predicted; the mask is 0 there.
  */
@@ -86,7 +90,7 @@ static inline bool nsx_layout_matches(const struct nsx_event_layout *l, uint32_t
 {
 	nsx_words differs;
 
-	if (l->n != b.n || l->kind != kind)
+	if (l->id != nsx_layout_id(kind, b))
 		return false;
 	differs = nsx_layout_difference(l, b.p, 0);
 	for (size_t i = NSX_LAYOUT_SLACK; i < b.n; i += NSX_LAYOUT_SLACK)
@@ -110,10 +114,9 @@ static inline struct nsx_event_layout *nsx_layout_find(struct nsx_layouts *all, 
 {
 	struct nsx_event_layout *l = nsx_layout_slot(all, kind, b);
 
-	if (!b.n || !nsx_layout_matches(l, kind, b))
+	if (!nsx_layout_matches(l, kind, b))
 		return nsx_layout_find_beside(all, kind, b);
-	if (l->worth < NSX_LAYOUT_MOST_WORTH)
-		l->worth++;
+	l->worth = NSX_LAYOUT_WORTH;
 	return l;
 }
 
@@ -151,7 +154,7 @@ static inline void nsx_layout_row(const struct nsx_event_layout *l, const uint8_
 		} else if (c->how == NSX_CELL_CODE) {
 			v[i] = code[c->at];
 		} else if (c->how == NSX_CELL_LONG) {
-			nsx_varint_bytewise(message + c->at, message + l->n, &x);
+			nsx_varint_bytewise(message + c->at, message + (uint32_t)l->id, &x);
 			v[i].u.i = (int64_t)x;
 		}
 	}

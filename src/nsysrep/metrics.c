@@ -96,7 +96,7 @@ int nsx_metrics_add(struct nsx_walker *w, int64_t time_ns, struct nsx_piece valu
 			continue;
 		}
 		if (w->notes) {
-			w->notes->at.rows[NSX_REP_GPU_METRIC]++;
+			nsx_note_row(w->notes, NSX_REP_GPU_METRIC);
 			continue;
 		}
 		for (size_t b = 0; b < NSX_MIN(m->size, 8); b++)

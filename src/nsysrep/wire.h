@@ -35,12 +35,17 @@ enum { NSX_VARINT = 0, NSX_FIXED_64 = 1, NSX_BYTES = 2, NSX_FIXED_32 = 5 };
 /* Reads a varint byte by byte; returns the position after it; NULL: truncated, or too long. */
 const uint8_t *nsx_varint_bytewise(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 
-/* Joins the low seven bits of each byte of x into one number. */
+/* Joins the low seven bits of each byte of x, whose highest bits are 0, into one number: pairs of
+ * bytes, then pairs of these, then the two halves.
+ */
 static inline uint64_t nsx_varint_packed(uint64_t x)
 {
-	x = (x & UINT64_C(0x7f007f007f007f00)) >> 1 | (x & UINT64_C(0x007f007f007f007f));
-	x = (x & UINT64_C(0x3fff00003fff0000)) >> 2 | (x & UINT64_C(0x00003fff00003fff));
-	return (x & UINT64_C(0x0fffffff00000000)) >> 4 | (x & UINT64_C(0x0fffffff));
+	uint64_t high;
+
+	x -= (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+	high = x & UINT64_C(0x3fff00003fff0000);
+	x = x - high + (high >> 2);
+	return (x & UINT32_MAX) + (x >> 32 << 28);
 }
 
 /* Reads a varint and returns the position after it; NULL: truncated, or more than 64 bits. Most
