@@ -242,7 +242,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	X(T_SHOWS, "shows", STR, "what it would show", .is_prose = true)          \
 	X(T_COMMAND, "command", STR, "command for this program")                  \
 	X(T_NSYS, "nsys_command", STR,                                            \
-	  "with nsys itself, then nsys export --type sqlite", .is_prose = true)
+	  "with nsys itself", .is_prose = true)
 NSX_COLUMNS(preset_cols, PRESET_COLUMNS);
 const struct nsx_layout nsx_presets_layout = {.key = "captures",
 					    NSX_COLS(preset_cols)};

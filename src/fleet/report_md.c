@@ -66,8 +66,8 @@ static void report_md_add_suspect(const struct nsx_freport *r, struct nsx_buf *b
 		[NSX_NOT_WAITED_FOR] = ", but the others wait for it for less than 1 % of a "
 				       "step.\n",
 		[NSX_PAIRS_UNKNOWN] = "; whether they wait for it is not known, because no payload "
-				      "says who sends to whom. An export with payloads tells: nsys "
-				      "export --include-json=true (nsys 2025 or later).\n",
+				      "says who sends to whom. The .nsys-rep files tell, or exports "
+				      "with --include-json=true (nsys 2025 or later).\n",
 		[NSX_ORDER_UNKNOWN] = "; whether they wait for it is not known, because clocks "
 				      "contradict each other.\n",
 		[NSX_STAGES_OVERLAP] = "; whether they wait for it is not known, because the other "

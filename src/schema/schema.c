@@ -315,12 +315,12 @@ static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
 		what = "a digest of a trace, not the trace; nsys-explain fleet and "
 		       "nsys-explain diff read it";
 	else if (!n)
-		what = "an empty database; export the report again with nsys export --type sqlite";
+		what = "an empty database; give the .nsys-rep that nsys wrote";
 	if (what)
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': this is %s", path, what);
 	return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': a SQLite database, but not an Nsight "
-			"Systems export (none of its tables is there); make one with: nsys export "
-			"--type sqlite REPORT.nsys-rep", path);
+			"Systems export (none of its tables is there); give the .nsys-rep that "
+			"nsys wrote", path);
 }
 
 /* Whether the file is an nsys export: it has StringIds and one of the tables in `signs`. A reduced

@@ -100,8 +100,8 @@ static int sniff_refuse(const char *path, const unsigned char *head, size_t n, s
 	for (size_t i = 0; i < n; i++)
 		text = text && (head[i] >= 0x20 || (head[i] && strchr("\t\r\n", head[i])));
 	return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is %s, not a SQLite database; "
-			"make one with: nsys export --type sqlite REPORT.nsys-rep",
-			path, text ? "a text file" : "a binary file");
+			"give the .nsys-rep that nsys wrote, or its export", path,
+			text ? "a text file" : "a binary file");
 }
 
 int nsx_sniff_other(const char *path, struct nsx_err *err)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include "passes/input/capture_quality.h"
 #include "facts/profiler.h"
+#include "sqlite/source.h"
 
 static const struct {
 	enum nsx_message kind;
@@ -177,7 +178,8 @@ static void check_damage(struct nsx_quality *q)
 	}
 	if (!q->t->damaged)
 		return;
-	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,
+	nsx_check(q, "file", WARN, "database",
+		  nsx_db_source(s->db) ? NSX_REC_BASIC : NSX_REC_EXPORT,
 		  "the file is damaged or cut off, so figures cover only what could be read (the "
 		  "report's warnings name the tables)");
 	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);

@@ -96,11 +96,13 @@ static void print_recapture(struct nsx_quality *q)
 {
 	struct nsx_arena *a = q->out->arena;
 	unsigned what = q->lacking;
-	const char *line, *sets = "";
+	const char *line, *sets = "", *then = "";
 	const char *preset = q->t->schema->on_windows ? NULL :
 			     nsx_recapture_preset(what, q->t->ndevices > 1);
 	const char *export = nsx_recapture_line(a, q->t->schema, NSX_REC_EXPORT | NSX_REC_PAYLOAD);
 
+	if (!export)
+		export = nsx_recapture_line(a, q->t->schema, NSX_REC_EXPORT);
 	if (!what)
 		return;
 	line = nsx_recapture_line(a, q->t->schema, what);
@@ -109,15 +111,16 @@ static void print_recapture(struct nsx_quality *q)
 			nsx_recapture_line(a, q->t->schema, what | NSX_REC_GRAPHS);
 
 		line = nodes ? nodes : line;
+		what |= nodes ? NSX_REC_GRAPHS : 0;
 		sets = nsx_say(q->out, " (`%s` lists the sets of counters, which may need root)",
 			       nsx_recapture_line(a, q->t->schema, NSX_REC_SETS));
 	}
 	nsx_put(q->out, "recapture", nsx_string(line));
 	nsx_put(q->out, "preset", nsx_string(preset));
-	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s, then "
-		      "`%s`%s", line, sets, export ? export : nsx_recapture_line(a, q->t->schema,
-										 NSX_REC_EXPORT),
-		      preset ? nsx_say(q->out, "; or `nsys-explain capture --preset %s -- "
+	if (what & NSX_REC_EXPORTED)
+		then = nsx_say(q->out, ", then `%s`", export);
+	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s%s%s", line, sets,
+		      then, preset ? nsx_say(q->out, "; or `nsys-explain capture --preset %s -- "
 				       "COMMAND`", preset) : "");
 	nsx_md_bullet(q->out, "NVIDIA's pages: [options of nsys](https://docs.nvidia.com/"
 		      "nsight-systems/UserGuide/index.html)%s", !(what & NSX_REC_COUNTERS) ? "" :
