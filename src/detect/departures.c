@@ -42,7 +42,7 @@ struct slow {
 	double class_ns; /* excess of the row's class, or of its cause       */
 	/* compute: how many times as long it takes, and its share of a usual iteration */
 	double times, share;
-	bool does_more;	 /* the row departs by operations that usual iterations do not have */
+	bool does_more;	 /* the class departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
@@ -140,7 +140,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 		   (double)NSX_MAX(1, usual.ns[NSX_L_COMPUTE]);
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	s->does_more = (most.row.cls == NSX_L_COMPUTE || most.row.cls == NSX_L_COPY) &&
-		       2 * most.more_ns >= (double)most.row.ns;
+		       2 * most.more_ns >= most.class_ns;
 	return 0;
 }
 

@@ -63,8 +63,8 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 struct nsx_ledger_excess {
 	struct nsx_account row; /* the account whose time exceeds the usual time most; ns: that
 				   excess, 0 if there is none                                */
-	double more_ns;	 /* time of its operations beyond the usual number                   */
 	double class_ns; /* excess of its class, or of its cause if it is idle time          */
+	double more_ns;	 /* the part of that by more operations than usual                   */
 };
 struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
 					   const struct nsx_ledger *usual, double each);
