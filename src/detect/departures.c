@@ -40,8 +40,6 @@ struct slow {
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class, or of its cause       */
-	/* compute: how many times as long it takes, and its share of a usual iteration */
-	double times, share;
 	bool does_more;	 /* the class departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
@@ -107,7 +105,16 @@ static void count_slow(struct slow *s)
 
 /* The row ----------------------------------------------------------------------------*/
 
-/* Builds a ledger of some of the judged iterations, either the slow or the usual ones. */
+/* Whether an iteration stands beside one of the other kind. */
+static bool is_at_change(const struct slow *s, size_t i)
+{
+	return (i && is_judged(s, i - 1) && s->v[i - 1].slow != s->v[i].slow) ||
+	       (i + 1 < s->n && is_judged(s, i + 1) && s->v[i + 1].slow != s->v[i].slow);
+}
+
+/* Builds a ledger of some of the judged iterations, either slow ones or usual ones beside them: the
+ * work of iterations may also grow or shrink along the loop.
+ */
 static int build_ledger(struct slow *s, bool slow, struct nsx_ledger *ret, size_t *ret_n,
 		struct nsx_err *err)
 {
@@ -115,7 +122,7 @@ static int build_ledger(struct slow *s, bool slow, struct nsx_ledger *ret, size_
 	size_t n = 0;
 
 	for (size_t i = 1; i < s->n && n < BOOKED; i++)
-		if (is_judged(s, i) && s->v[i].slow == slow)
+		if (is_judged(s, i) && s->v[i].slow == slow && is_at_change(s, i))
 			w[n++] = (struct nsx_window){s->v[i].start_ns, s->v[i].end_ns};
 	*ret_n = NSX_MAX(n, 1);
 	return nsx_ledger_build(s->d->facts, s->d->trace,
@@ -135,9 +142,6 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	most = nsx_ledger_beyond(&slow, &usual, (double)nslow / (double)nusual);
 	s->row = most.row;
 	s->class_ns = most.class_ns * (double)s->nslow / (double)nslow;
-	s->share = (double)usual.ns[NSX_L_COMPUTE] / (double)NSX_MAX(1, usual.total_ns);
-	s->times = (double)slow.ns[NSX_L_COMPUTE] / (double)nslow * (double)nusual /
-		   (double)NSX_MAX(1, usual.ns[NSX_L_COMPUTE]);
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	s->does_more = (most.row.cls == NSX_L_COMPUTE || most.row.cls == NSX_L_COPY) &&
 		       2 * most.more_ns >= most.class_ns;
@@ -251,14 +255,25 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 
 /* Kernels ----------------------------------------------------------------------------*/
 
-/* Plans that kernels take no longer in slow iterations than in usual ones. */
+/* Plans that slow iterations compute no longer than usual ones. */
 static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err *err)
 {
+	const struct nsx_facts *facts = s->d->facts;
 	const struct nsx_ops *o = &s->d->trace->ops;
+	double ns[2] = {0, 0}, n = 0; /* [1]: in slow iterations             */
 	struct nsx_row_list rows = {0};
+	struct nsx_partition part;
 	size_t k = 0;
 
-	NSX_EACH_JUDGED(s->d, s->d->facts->limiting, i) {
+	for (size_t i = 1; i < s->n; i++) {
+		if (!is_judged(s, i))
+			continue;
+		nsx_partition(&facts->device[facts->limiting], s->v[i].start_ns,
+			      s->v[i].end_ns, &part);
+		ns[s->v[i].slow] += (double)nsx_computing_ns(part.ns);
+		n += !s->v[i].slow;
+	}
+	NSX_EACH_JUDGED(s->d, facts->limiting, i) {
 		while (k + 1 < s->n && s->v[k].end_ns <= nsx_op_start(o, i))
 			k++;
 		if (s->v[k].slow && o->cls[i] == NSX_C_COMPUTE &&
@@ -267,10 +282,11 @@ static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err
 	}
 	f->is_assumed = true;
 	f->most_ns = (double)s->excess_ns;
-	f->weight = s->share;
+	f->weight = (ns[0] + ns[1]) / s->d->length_ns;
 	nsx_insert_evidence(f, 1, say_more_work_would_look_alike);
 	nsx_plan_rows(s->d, &f->remedy, &rows, (struct nsx_change){
-		.verb = NSX_FASTER, .op = NSX_ON_KERNELS | NSX_ON_GRAPHS, .amount = s->times});
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS | NSX_ON_GRAPHS,
+		.amount = ns[1] / (double)s->nslow * n / ns[0]});
 	return 0;
 }
 
@@ -286,6 +302,15 @@ static bool departures_is_even(const struct slow *s)
 static bool lasts_to_end(const struct slow *s)
 {
 	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS;
+}
+
+/* Whether kernels that take longer than beside these iterations are most of what makes them slow.
+ * Ranks that communicate may wait for kernels of another one.
+ */
+static bool is_out_of_pace(const struct slow *s)
+{
+	return s->row.cls == NSX_L_COMPUTE && 2 * s->class_ns >= (double)s->excess_ns &&
+	       !s->does_more && !s->meets && !lasts_to_end(s);
 }
 
 /* Says "one block in 20 is slow, above all because of host code in `save`". */
@@ -358,8 +383,7 @@ static int propose_slow(struct slow *s, struct nsx_err *err)
 	nsx_plan_rows(s->d, &f.remedy, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.is_rule = f.remedy.n; /* the cause is known                        */
-	if (s->row.cls == NSX_L_COMPUTE && !s->does_more && !lasts_to_end(s) &&
-	    plan_usual_pace(s, &f, err))
+	if (is_out_of_pace(s) && plan_usual_pace(s, &f, err))
 		return err->rc;
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
