@@ -26,7 +26,7 @@ static void suggest_findings(struct nsx_answer *a)
 
 	for (size_t i = 0; i < l->n && i < 2; i++)
 		nsx_answer_next(a, NSX_Q_finding, nsx_say(a->out, "%zu", i + 1),
-				i ? "the next" : "its evidence and its windows");
+				i ? "the next one" : "its evidence and its windows");
 }
 
 int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
@@ -192,7 +192,7 @@ static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, str
 	nsx_sort(v, all.n, sizeof(*v), cmp_spans);
 	if (costs)
 		nsx_put(a->out, "spans", nsx_int((int64_t)all.n));
-	nsx_md_bullet(a->out, "%s %s%s%s:", costs ? "it costs in" : "it is about",
+	nsx_md_bullet(a->out, "%s %s%s%s:", costs ? "it costs in" : "it concerns",
 		      all.n == NSX_MAX_PLACES && !costs ? "at least " : "",
 		      nsx_text_n(arena, all.n, "place", NULL),
 		      all.n > 1 ? ", the longest first" : "");
@@ -559,7 +559,7 @@ static void describe_gain(struct nsx_answer *a, const struct nsx_gain *g)
 		nsx_md_bullet(a->out, "%s, if the host's waits outside CUDA end no earlier",
 			      nsx_text_ns(arena, (double)g->low_ns));
 	if (g->held)
-		nsx_md_bullet(a->out, "held fixed: %s", g->held);
+		nsx_md_bullet(a->out, "kept as recorded: %s", g->held);
 	nsx_md_bullet(a->out, "it changes %s of the trace",
 		      nsx_text_n(arena, g->touched, "event", NULL));
 }

@@ -89,7 +89,7 @@ static size_t length_of_shell_word(const char *s, const char **ret)
 	static const char *const words[][2] = {
 		{" -- COMMAND", ""}, {" -- PROGRAM", ""}, {"--preset ", "preset "},
 		{"--window ", "window "}, {"--unit ", "unit "},
-		{"nsys-explain, with", "nsys_explain, with"}};
+		{"nsys-explain with", "nsys_explain with"}};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strncmp(s, words[i][0], strlen(words[i][0])))

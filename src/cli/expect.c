@@ -127,7 +127,7 @@ static bool is_met(const struct nsx_report *r, const struct expectation *e, stru
 	*ret_figure = "nothing was judged";
 	if (!p || !p->ngpus)
 		return false;
-	*ret_figure = "undecided: GPU activity is missing";
+	*ret_figure = "undecided: GPU work is missing";
 	if (p->verdict == NSX_V_LOST || p->verdict == NSX_V_UNREAD)
 		return false;
 	share = p->share[e->use];

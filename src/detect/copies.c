@@ -9,7 +9,7 @@
 #include "facts/replay/replay.h"
 
 enum {
-	NKINDS = NSX_COPY_UVM_HTOD, /* first of the kinds that migrate unified memory */
+	NKINDS = NSX_COPY_UVM_HTOD, /* kinds from here on migrate unified memory */
 	SMALL_BYTES = 64 << 10, /* a smaller copy takes a fixed time         */
 	MANY = 100,
 };

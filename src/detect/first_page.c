@@ -505,7 +505,7 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 
 		if (nsx_finding_category(f) != NSX_CAT_CAPTURE)
 			continue;
-		p->trust[n++] = f->title;
+		p->trust[n++] = nsx_title_within(r->arena, f);
 		line = line ? line : say_capture(r, f);
 	}
 	if (l->between_nodes_ns > l->ns[NSX_L_IDLE] / 2 &&

@@ -370,7 +370,7 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 		return NULL;
 	nsx_judge_ledger(l, &j);
 	return nsx_arena_printf(r->arena, " (%s%s %s%s)", nsx_verdict_words[j.verdict],
-				j.is_of_dearest || j.verdict == NSX_V_MIXED ? ":" : ", dearest:",
+				j.is_of_dearest || j.verdict == NSX_V_MIXED ? ":" : ", most time:",
 				nsx_say_account(r->facts, l, &l->v[0], r->arena),
 				say_one_pause(r, &x->window, &l->v[0]));
 }

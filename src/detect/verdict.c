@@ -19,7 +19,7 @@ const char *const nsx_verdict_words[NSX_NVERDICTS] = {
 	[NSX_V_PACED] = "externally paced",
 	[NSX_V_MIXED] = "mixed",
 	[NSX_V_NO_GPU] = "no GPU work",
-	[NSX_V_LOST] = "GPU activity lost",
+	[NSX_V_LOST] = "GPU work lost",
 	[NSX_V_UNREAD] = "no verdict",
 	[NSX_V_FAILED] = "the program failed",
 };
@@ -120,12 +120,12 @@ const char *nsx_account_words(const struct nsx_facts *f, const struct nsx_accoun
 		[NSX_CAUSE_OTHER_API] = {"the host", " in "},
 		[NSX_CAUSE_HOST_CODE] = {"host code", " in "},
 		[NSX_CAUSE_LAUNCH_CALL] = {"launch calls", " of "},
-		[NSX_CAUSE_LAUNCH_TO_START] = {"from launch to start", " by "},
+		[NSX_CAUSE_LAUNCH_TO_START] = {"delays from launch to start", " of "},
 		[NSX_CAUSE_STREAM_WAIT] = {"waits of a stream", " for "},
-		[NSX_CAUSE_DISPATCH] = {"between queued operations", " of "},
+		[NSX_CAUSE_DISPATCH] = {"pauses between queued operations", " of "},
 		[NSX_CAUSE_DEPENDENCY] = {"queued work that is held up", " in "},
 		[NSX_CAUSE_MIGRATION] = {"the host between migrations of pages", ": "},
-		[NSX_CAUSE_UNKNOWN] = {"before work whose launch was not recorded", ": "},
+		[NSX_CAUSE_UNKNOWN] = {"pauses before work whose launch was not recorded", ": "},
 		[NSX_CAUSE_EDGE] = {"time without any launch", ": "},
 	};
 	const char *place = nsx_account_place(f, x, a);

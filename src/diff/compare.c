@@ -224,6 +224,7 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 	const struct nsx_kernel_row *most = NULL;
 	double busy = (double)(b->total.before_ns - b->part[NSX_SHARE_IDLE].before_ns), alike = 0;
 
+	/* the kernel with most time gives the factor, and the others must agree with it */
 	for (const struct nsx_kernel_row *k = b->kernels; k < b->kernels + b->nkernels; k++) {
 		if (k->threads[0] > 0 && k->threads[1] > 0 &&
 		    (!most || k->d.before_ns > most->d.before_ns))

@@ -68,15 +68,16 @@ const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 {
 	const struct nsx_side_finding *f = p->finding;
 	const char *least = f->low < KEPT_LEAST * f->share ?
-		nsx_arena_printf(a, " (at least %s)", nsx_text_ratio(a, -f->low)) : "";
+		nsx_arena_printf(a, "at least %s", nsx_text_ratio(a, -f->low)) : "";
 	const char *of = p->share < f->share ?
-		nsx_arena_printf(a, " of the judged part, so %s of the run",
-				 nsx_text_ratio(a, -p->share)) : "";
+		nsx_arena_printf(a, "%s of the judged part", nsx_text_ratio(a, -f->share)) : "";
 
-	return nsx_arena_printf(a, "Promise %s: %s: %s%s promised%s, %s won%s",
+	return nsx_arena_printf(a, "Promise %s: %s: promised %s%s%s%s%s%s%s, won %s%s",
 				p->kept ? "kept" : "not kept", f->title,
-				nsx_text_ratio(a, -f->share), of, least, nsx_text_ratio(a, -p->won),
-				p->is_joint ? " by all findings that are gone" : "");
+				nsx_text_ratio(a, -NSX_MIN(p->share, f->share)), *of ? " of the run" : "",
+				*of || *least ? " (" : "", of, *of && *least ? ", " : "", least,
+				*of || *least ? ")" : "", nsx_text_ratio(a, -p->won),
+				p->is_joint ? " with all findings that are gone" : "");
 }
 
 const char *nsx_diff_promises(const struct nsx_diff *d, struct nsx_arena *a)

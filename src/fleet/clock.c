@@ -103,7 +103,10 @@ int nsx_fleet_list_clocks(struct nsx_fleet *f, struct nsx_err *err)
 
 /* Comparing ------------------------------------------------------------------------------*/
 
-/* Compares the clocks of a collective's members: nobody ends before the last one has come. */
+/* Compares the clocks of a collective's members. Nobody ends before the last one has come, which
+ * bounds how much one clock leads another. The ends, compared with those of the first clock, will
+ * show drift.
+ */
 static int clock_compare(struct clocks *c, const struct nsx_fcomm *m, size_t k, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = c->f;

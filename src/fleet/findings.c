@@ -333,7 +333,7 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct n
 		findings_prove(x, nsx_say(r, "The report of rank %lld alone says: %s (%.2g %% of its "
 					  "time)", number_of(r, l->ranks[0]), l->told->title,
 					  (double)l->told->share_ppm / 1e4));
-	findings_prove(x, nsx_say(r, "Recoverable: %s%s a step, %s of it%s",
+	findings_prove(x, nsx_say(r, "%s%s of a step can be won, %s of it%s",
 				  f->has_messages ? "at most " : "",
 				  nsx_say_time(r, l->recoverable_ns), say_pct(r, l->recoverable_ns),
 				  f->has_messages ?

@@ -102,7 +102,9 @@ void nsx_advise_first(struct nsx_finding *f, const char *advice)
 
 const char *nsx_title_within(struct nsx_arena *a, const struct nsx_finding *f)
 {
-	return nsx_arena_printf(a, "%c%s", *f->title | 0x20, f->title + 1);
+	bool is_name = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", f->title[1]); /* "GPU", "MPI_Send" */
+
+	return is_name ? f->title : nsx_arena_printf(a, "%c%s", *f->title | 0x20, f->title + 1);
 }
 
 void nsx_fine_(struct nsx_findings *l, const char *text)

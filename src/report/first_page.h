@@ -17,7 +17,7 @@ enum nsx_page_verdict {
 	NSX_V_STARTUP, /* the whole window is start-up                       */
 	NSX_V_PACED,   /* something outside the program sets the pace        */
 	NSX_V_MIXED,   /* both verdicts `first` and `second`                 */
-	NSX_V_NO_GPU, NSX_V_LOST, /* LOST: GPU activity was lost             */
+	NSX_V_NO_GPU, NSX_V_LOST, /* LOST: GPU work was lost                 */
 	NSX_V_UNREAD, /* kernels were recorded, in a form that is not known  */
 	NSX_V_FAILED, /* the program failed, which matters more than its speed */
 	NSX_NVERDICTS

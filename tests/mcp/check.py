@@ -179,7 +179,7 @@ def check_errors():
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10)
     refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', detail='some')
     r = c.call('nsys_fleet', traces=['synthetic.sqlite'])
-    ok('a tool to ask next, no command', 'nsys_explain, with the trace of rank' in text_of(r), r)
+    ok('a tool to ask next, no command', 'nsys_explain with the trace of rank' in text_of(r), r)
     refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='nonsense')
     e = refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gapz')
     ok('the nearest question', "did you mean 'gaps'?" in e['message'], e)

@@ -28,14 +28,14 @@ says 'cannot tell|idle|bound' "$t" verdict
 says 'not in the trace' "$t" finding top_kern # the beginning of a key
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 # A finding about waits outside CUDA, launches or a family of kernels lists its places.
-says '^- it is about 37 places' "$fix/batches_and_waits.sqlite" finding idle_by_os_wait
-says '^- it is about 89 places' "$fix/after_session.sqlite" finding launch_bound
+says '^- it concerns 37 places' "$fix/batches_and_waits.sqlite" finding idle_by_os_wait
+says '^- it concerns 89 places' "$fix/after_session.sqlite" finding launch_bound
 cp "$fix/slows_then_saves.sqlite" "$work/family.sqlite"; chmod u+w "$work/family.sqlite"
 sqlite3 "$work/family.sqlite" "UPDATE StringIds SET value = 'layer<' || substr(value, 7) || '>(int)' WHERE value LIKE 'layer~_%' ESCAPE '~';
 ATTACH '$fix/iterations_nvtx.sqlite' AS other; CREATE TABLE NVTX_EVENTS AS SELECT * FROM other.NVTX_EVENTS LIMIT 1;
 UPDATE NVTX_EVENTS SET start = 0, end = 1e9, eventType = 59, textId = NULL, text = 'train', globalTid = (SELECT globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME)"
 says '^- The largest part comes from train$' "$work/family.sqlite" finding top_kernel:layer
-says '^- it is about' "$work/family.sqlite" finding top_kernel:layer
+says '^- it concerns' "$work/family.sqlite" finding top_kernel:layer
 twice=$(for f in "$fix"/*.sqlite; do "$prog" ask "$f" finding 1 2>/dev/null | sed -n 's/.*[Ff]rom //p' | sort | uniq -d; done)
 if [ -z "$twice" ]; then ok; else bad "a place is said twice: $twice"; fi
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'

@@ -100,7 +100,7 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
-		nsx_md_text(out, "%s%s, found by NVTX ranges or by GPU activity; findings are "
+		nsx_md_text(out, "%s%s, found by NVTX ranges or by GPU work; findings are "
 			    "judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
 			    !shown || shown->nrows == table->nrows ? "" :

@@ -67,7 +67,7 @@ static void check_messages(struct nsx_quality *q)
 		if (!n)
 			continue;
 		nsx_check(q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", messages[i].line,
-			  "the profiler reports in %zu message%s: %s%s", n,
+			  "%zu message%s of the profiler: %s%s", n,
 			  n == 1 ? "" : "s", messages[i].what,
 			  kind == NSX_MSG_LOST && f->lost ?
 			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");

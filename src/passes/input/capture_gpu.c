@@ -52,7 +52,7 @@ static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct a
 		  "causes: a driver newer than the profiler, another CUPTI client in the program, "
 		  "a killed process, WSL", x->launches);
 	nsx_raise(q, NSX_ID_gpu_activity, true,
-		  nsx_say(q->out, "GPU activity was lost: %s of %s left no trace",
+		  nsx_say(q->out, "GPU work was lost: %s of %s left no trace",
 			  nsx_text_n(q->out->arena, x->launches, "launch",
 				     "launches"), subject), NSX_SEV_HIGH);
 }
@@ -93,7 +93,7 @@ static void report_doubtful_recording(struct nsx_quality *q)
 		  "recorded completely, so the trace does not show whether the program used the "
 		  "GPU");
 	nsx_raise(q, NSX_ID_gpu_activity, false,
-		  "GPU activity may be lost, according to the profiler's messages", NSX_SEV_LOW);
+		  "GPU work may be lost, according to the profiler's messages", NSX_SEV_LOW);
 }
 
 static void check_activity(struct nsx_quality *q)

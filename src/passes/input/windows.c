@@ -49,7 +49,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	static const char *const how[NSX_NSTEADY] = {
 		[NSX_STEADY_ITERATIONS] = "the longest run of similar iterations",
-		[NSX_STEADY_ACTIVITY] = "the stretch with the largest majority of active parts",
+		[NSX_STEADY_ACTIVITY] = "the stretch in which active parts outnumber the others most",
 		[NSX_STEADY_PHASE] = "a phase named by an NVTX range, without the idle time at its "
 				     "ends",
 		[NSX_STEADY_TRIMMED] = "all of it, without the idle time at its ends",
@@ -117,7 +117,7 @@ NSX_DEFINE_PASS(windows, .is_top = true,
 	       "of the run may be three or more iterations that are less similar. Without such a "
 	       "run it is all of a phase that an NVTX range names, without the idle time of all "
 	       "devices at its ends. Otherwise the phase is divided into 256 equal bins, and the "
-	       "steady window is the stretch with the largest majority of bins at least half as "
-	       "busy as the 80th percentile, if it is a fifth of the phase or more. Otherwise it "
-	       "is the phase without the idle time of all devices at its ends. user: requested "
+	       "steady window is the stretch in which the bins that are at least half as busy as the "
+	       "80th percentile outnumber the others most, if it is a fifth of the phase or more. "
+	       "Otherwise it is the phase without the idle time of all devices at its ends. user: requested "
 	       "with --window; it is then the steady window too.");

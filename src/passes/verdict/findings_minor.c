@@ -9,9 +9,9 @@ static int findings_minor_summarise(const struct nsx_run *run NSX_UNUSED,
 
 	if (t->nrows) {
 		nsx_md_heading(out, "Findings in full");
-		nsx_md_bullet(out, "%zu more, worth little, %s in `report.json` "
-			      "(`metrics.findings_minor`).",
-			      t->nrows, t->nrows == 1 ? "is" : "are");
+		nsx_md_bullet(out, "%s in `report.json` (`metrics.findings_minor`).",
+			      nsx_text_n(out->arena, t->nrows, "more finding, worth little, is",
+					 "more findings, worth little, are"));
 	}
 	return 0;
 }

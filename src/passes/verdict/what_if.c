@@ -30,7 +30,7 @@ NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain")                      \
 	X(GAIN_BOUND, "is_bound", BOOL, "an upper bound: actual changes will save less")           \
 	X(GAIN_TOUCHED, "touched", I64, "calls, gaps and operations that the change affects")      \
-	X(GAIN_HELD, "held", STR, "what was held fixed")                                           \
+	X(GAIN_HELD, "held", STR, "what was kept as recorded")                                           \
 	X(GAIN_NOTE, "note", STR, "why there is no price; null: there is one")
 NSX_COLUMNS(gain_cols, GAIN_COLUMNS);
 
@@ -229,8 +229,8 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 	else
 		nsx_md_text(out, "A replay with typical latencies differs by %.2f %% from the "
 			    "recorded window, and %.2f %% of its waiting has no known cause: "
-			    "the replay has **%s** confidence; each price has its own in its "
-			    "finding.", 100 * c->drift,
+			    "the replay has **%s** confidence. The confidence of each price is in "
+			    "its finding.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls + 1]);
 	if (c->is_part && c->cls != NSX_CONF_NONE)
 		nsx_md_text(out, "%zu operations of the judged window were replayed; their gain "
@@ -272,8 +272,8 @@ static int what_if_summarise(const struct nsx_run *run, const struct nsx_report 
 			nsx_md_text(out, "`if waits end no earlier` is the gain if the events "
 				    "outside CUDA that the program waits for come no sooner.");
 	} else if (bound->nrows) {
-		nsx_md_text(out, "No single ideal (host, waits, copies or links) "
-			    "would save %d %% of the window.", TELLING_PCT);
+		nsx_md_text(out, "An infinitely fast host, no waits, hidden copies or faster links: none "
+			    "of these alone would save %d %% of the window.", TELLING_PCT);
 	}
 	if (asked->nrows) {
 		say_asked_changes(out, asked);
