@@ -383,7 +383,25 @@ static bool is_query(const struct sweep *s, uint32_t call)
 	       s->sync_at[call] == s->sync_at[call + 1];
 }
 
-/* Finds the operation for which consecutive queries waited: the last query ends shortly after it. */
+/* Whether the thread slept most of the time since its previous call. */
+static bool follows_sleep(const struct sweep *s, uint32_t call)
+{
+	const struct nsx_trace *t = s->b->m->t;
+	const struct model_call *c = &s->b->m->call[call];
+	const struct nsx_thread *h = &t->thread[s->b->thread[call]];
+	int64_t from_ns = s->b->m->call[c->before].end_ns, ns = 0;
+	uint32_t end = h->osrt_at + h->nosrt;
+	uint32_t i = NSX_SEARCH(h->osrt_at, end, mid, t->osrt.start_ns[mid] < from_ns);
+
+	for (; i < end && t->osrt.end_ns[i] <= c->start_ns; i++)
+		if (nsx_osrt_sleeps(nsx_text(t, t->osrt.name[i])))
+			nsx_add_to(&ns, t->osrt.end_ns[i] - t->osrt.start_ns[i]);
+	return 2 * ns > c->start_ns - from_ns;
+}
+
+/* Finds the operation for which consecutive queries waited: the last query ends shortly after that
+ * operation, or after a sleep in which the operation ended.
+ */
 static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 {
 	struct build *b = s->b;
@@ -398,7 +416,8 @@ static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
 		return 0;
 	for (uint32_t k = call; k != s->query[call] && n < MIN_QUERIES; k = b->m->call[k].before)
 		n++;
-	if (n < MIN_QUERIES || c->end_ns - first->start_ns <= POLL_NS)
+	if (n < 2 || (n < MIN_QUERIES && !follows_sleep(s, call)) ||
+	    c->end_ns - first->start_ns <= POLL_NS)
 		return 0;
 	for (unsigned k = 0; k < r->n; k++) {
 		int64_t end = model_op_end(&b->m->op[s->last[r->v[k]]]);

@@ -1,0 +1,1 @@
+explain @sleeps_in_poll --pass findings --md
