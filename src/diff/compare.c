@@ -184,21 +184,17 @@ static void compare_find_answered(const struct nsx_diff *d, double share[2])
 		share[0] = share[1] = NAN;
 }
 
-/* Whether something besides the names of kernels shows that units do the same kind of work: their
- * own name, equal bytes, or kernels that all do the same multiple of the work.
- */
-static bool are_units_told(const struct nsx_diff *d)
+/* Whether units have a name: that of a range, or of the kernel that begins them. */
+static bool have_name(const struct nsx_diff *d)
 {
-	return d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL ||
-	       (d->totals.same_bytes && nsx_bytes_of(&d->totals.side[0]) > 0) ||
-	       nsx_find_multiple(d, 0).times != 1;
+	return d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL;
 }
 
 /* answered: by side, the share of launches that left GPU work. */
 static void compare_work(struct nsx_diff *d, const double answered[2])
 {
 	double like = nsx_likeness(&d->kernels, d->pool);
-	double least = are_units_told(d) ? NSX_UNLIKE : MOSTLY;
+	double least = have_name(d) || nsx_find_multiple(d, 0).times != 1 ? NSX_UNLIKE : MOSTLY;
 	struct nsx_check *c = compare_add(d, "kernels_in_common", say_share(d, like),
 					  say_share(d, like));
 
@@ -265,7 +261,6 @@ static bool launches_make_up(const struct nsx_totals_change *c, double times)
 static void compare_periods(struct nsx_diff *d)
 {
 	struct nsx_multiple most = {.times = 1};
-	bool named = d->method == NSX_WAY_NVTX || d->method == NSX_WAY_KERNEL;
 
 	for (uint32_t l = 0; l < d->nlanes; l++) {
 		struct nsx_multiple x = nsx_find_multiple(d, l);
@@ -275,7 +270,7 @@ static void compare_periods(struct nsx_diff *d)
 	}
 	d->units_differ = most.by_launches || launches_make_up(&d->totals, most.times);
 	if (d->digested || d->whole || most.times == 1 || (most.by_launches ?
-	    named || fabs(log(most.times)) < log(PERIODS) :
+	    have_name(d) || fabs(log(most.times)) < log(PERIODS) :
 	    d->totals.same_work && !d->units_differ)) {
 		d->units_differ = false;
 		return;
@@ -285,8 +280,9 @@ static void compare_periods(struct nsx_diff *d)
 	     most.by_launches ?
 	     "a unit of one side does the work of more than one of the other; --unit can name one "
 	     "that both have" :
-	     nsx_arena_printf(d->arena, "the same launches have %.3g times the threads: it is other "
-			      "work, such as another batch size", most.times));
+	     nsx_arena_printf(d->arena, "the same launches have %.3g times the threads%s, such as "
+			      "another batch size", most.times, d->units_differ ?
+			      " and come less often: a unit does other work" : ": it is other work"));
 }
 
 /* Adds a check of a share, which is a warning if the sides differ. */

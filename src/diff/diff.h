@@ -322,6 +322,7 @@ void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
 const char *nsx_text_change(struct nsx_arena *a, double ns);
 /* "+12.2 %", "±0.0 %", "11.3 times" */
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
+#define NSX_SEEN 0.0005 /* least ratio that is shown as other than 0.0 % */
 
 /* A lane's name: "rank 3" or "GPU 0". If the GPU has several processes, with the process. If the
  * GPU with the same work has another number after, with that number.

@@ -67,13 +67,14 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 const char *nsx_promise_line(const struct nsx_promise *p, struct nsx_arena *a)
 {
 	const struct nsx_side_finding *f = p->finding;
-	const char *least = f->low < KEPT_LEAST * f->share ?
+	const char *least = f->low >= NSX_SEEN && f->low < KEPT_LEAST * f->share ?
 		nsx_arena_printf(a, "at least %s", nsx_text_ratio(a, -f->low)) : "";
 	const char *of = p->share < f->share ?
 		nsx_arena_printf(a, "%s of the judged part", nsx_text_ratio(a, -f->share)) : "";
 
-	return nsx_arena_printf(a, "Promise %s: %s: promised %s%s%s%s%s%s%s, won %s%s",
-				p->kept ? "kept" : "not kept", f->title,
+	return nsx_arena_printf(a, "%s: %s: promised %s%s%s%s%s%s%s, won %s%s",
+				p->kept ? "Promise kept" : p->won < p->share ? "Promise not kept" :
+				"More won than promised", f->title,
 				nsx_text_ratio(a, -NSX_MIN(p->share, f->share)), *of ? " of the run" : "",
 				*of || *least ? " (" : "", of, *of && *least ? ", " : "", least,
 				*of || *least ? ")" : "", nsx_text_ratio(a, -p->won),

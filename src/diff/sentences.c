@@ -12,7 +12,6 @@
 #define APART 0.01
 #define UNEQUAL 0.03 /* difference relative to the shift from which two figures look inconsistent */
 #define ODD 0.1	   /* share of the change that findings must leave open to be mentioned */
-#define SEEN 0.0005 /* least ratio shown as other than 0.0 % */
 
 /* Pieces ------------------------------------------------------------------------*/
 
@@ -60,7 +59,7 @@ static void add_change(struct nsx_buf *b, const struct nsx_diff *d,
 
 	if (is_odd && !c->mean_opposes && !c->mean_alone)
 		nsx_buf_adds(b, " typically");
-	if (is_odd && fabs(c->rel) < SEEN)
+	if (is_odd && fabs(c->rel) < NSX_SEEN)
 		nsx_buf_printf(b, " takes as long as the %s before", before);
 	else if (is_odd)
 		nsx_buf_printf(b, " takes %s %s than the %s before",
@@ -542,7 +541,7 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 			 !c->mean_recurs;
 	uint32_t lane;
 
-	if (fabs(ns) >= SEEN * (double)x->total.before_ns && !d->totals.decides &&
+	if (fabs(ns) >= NSX_SEEN * (double)x->total.before_ns && !d->totals.decides &&
 	    nsx_decisive_step(d, &lane) == c &&
 	    !strcmp(nsx_text_change(a, ns), nsx_text_change(a, c->shift_ns))) {
 		nsx_buf_adds(b, "Of this");
@@ -551,7 +550,7 @@ static void add_mean_change(struct nsx_buf *b, const struct nsx_diff *d,
 
 	nsx_buf_printf(b, "On average%s a %s takes ", is_of_few ? ", because of one or two," : "",
 		       nsx_unit_word(d));
-	if (fabs(ns) < SEEN * (double)x->total.before_ns)
+	if (fabs(ns) < NSX_SEEN * (double)x->total.before_ns)
 		nsx_buf_adds(b, "as long as before");
 	else
 		nsx_buf_printf(b, "%s %s", nsx_text_ns(a, fabs(ns)), ns < 0 ? "less" : "longer");

@@ -226,7 +226,7 @@ static double change_in(const struct nsx_totals_change *c, enum nsx_total_part p
 double nsx_noise_of_host(const struct nsx_totals_change *c, double least)
 {
 	return !c->known || isnan(c->host_speed) ? least :
-	       NSX_MAX(least, 2 * fabs(c->host_speed - 1));
+	       NSX_MAX(least, 2 * (NSX_MAX(c->host_speed, 1 / c->host_speed) - 1));
 }
 
 double nsx_noise_of_copies(const struct nsx_totals_change *c, double least)

@@ -28,7 +28,7 @@ const char *nsx_text_ratio(struct nsx_arena *a, double ratio)
 
 	if (ratio >= MANY)
 		return nsx_arena_printf(a, ratio < 99 ? "%.1f times" : "%.0f times", 1 + ratio);
-	return nsx_arena_printf(a, "%s%.*f %%", size < 0.05 ? "±" : sign_of(ratio),
+	return nsx_arena_printf(a, "%s%.*f %%", fabs(ratio) < NSX_SEEN ? "±" : sign_of(ratio),
 				size >= 99.95 ? 0 : 1, size);
 }
 
