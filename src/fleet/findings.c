@@ -72,26 +72,18 @@ static const char *findings_process_of(const struct nsx_freport *r, uint32_t ran
 /* Finds the two hosts that all slow links join. False: links join others, or are within a host. */
 static bool border_of(const struct nsx_freport *r, const struct nsx_late *l, uint32_t ret[2])
 {
-	const struct nsx_frank *rank = r->f->rank;
+	const struct nsx_fleet *f = r->f;
 
-	ret[0] = ret[1] = rank[l->ranks[0]].host;
+	ret[0] = ret[1] = f->rank[l->ranks[0]].host;
 	for (uint32_t i = 0; i < l->n; i++) {
-		ret[0] = NSX_MIN(ret[0], rank[l->ranks[i]].host);
-		ret[1] = NSX_MAX(ret[1], rank[l->ranks[i]].host);
-	}
-	for (uint32_t i = 0; i < l->ncomms; i++) {
-		const struct nsx_fcomm *c = &r->f->comm[l->comms[i]];
-		bool joins[2] = {false};
+		uint32_t host = f->rank[l->ranks[i]].host;
 
-		for (uint32_t m = 0; m < c->n; m++)
-			for (unsigned k = 0; k < 2; k++)
-				joins[k] |= rank[c->m[m].rank].host == ret[k];
-		if (!joins[0] || !joins[1])
+		if (host != ret[0] && host != ret[1] && ret[0] != ret[1])
 			return false;
+		ret[1] = host != ret[0] ? host : ret[1];
 	}
-	return l->ncomms && ret[0] != ret[1] &&
-	       !NSX_ANY(i, l->n, rank[l->ranks[i]].host != ret[0] &&
-				 rank[l->ranks[i]].host != ret[1]);
+	return l->ncomms &&
+	       !NSX_ANY(i, l->ncomms, nsx_count_hosts(f, &f->comm[l->comms[i]]) < 2);
 }
 
 static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
@@ -103,7 +95,8 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 	if (l->host != NSX_NONE)
 		return nsx_say(r, "Host %u (ranks %s)", l->host, list);
 	if (border_of(r, l, border))
-		return nsx_say(r, "Hosts %u and %u (ranks %s)", border[0], border[1], list);
+		return nsx_say(r, "Hosts %u and %u (ranks %s)", NSX_MIN(border[0], border[1]),
+			       NSX_MAX(border[0], border[1]), list);
 	if (l->axis != NSX_NONE)
 		return nsx_say(r, "All of %s %lld (ranks %s)", axis->name,
 			       (long long)nsx_mesh_at(axis, number_of(r, l->ranks[0])), list);

@@ -406,6 +406,8 @@ static inline bool nsx_is_of_unknown_pairs(const struct nsx_fcomm *c)
 	return nsx_is_of_pairs(c->m->c) && !(c->is_sure && c->n == 2);
 }
 
+/* Number of hosts that the members are on. */
+uint32_t nsx_count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c);
 /* The operation at k, from the first member that has it; NULL: none has. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k);
 /* Whether all members are held until the last one arrives. In a broadcast and the like only the

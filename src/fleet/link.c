@@ -70,14 +70,6 @@ struct links { /* communicators that are compared: transfers above the usual, an
 
 NSX_ORDER(cmp_transfer, struct transfer, UP(kind), UP(ns), UP(comm));
 
-static bool is_within_host(const struct nsx_fleet *f, const struct nsx_fcomm *c)
-{
-	for (uint32_t m = 1; m < c->n; m++)
-		if (f->rank[c->m[m].rank].host != f->rank[c->m[0].rank].host)
-			return false;
-	return true;
-}
-
 /* Lists the transfers of the k-th collectives by kind. */
 static size_t list_transfers(const struct nsx_fleet *f, const struct links *x, size_t k)
 {
@@ -293,7 +285,7 @@ static bool is_at_host(const struct nsx_fleet *f, const struct nsx_fcomm *c, uin
 {
 	for (uint32_t m = 0; m < c->n; m++)
 		if (f->rank[c->m[m].rank].host == host)
-			return !is_within_host(f, c);
+			return nsx_count_hosts(f, c) > 1;
 	return false;
 }
 
@@ -399,7 +391,7 @@ int nsx_price_links(struct nsx_judge *j, struct nsx_err *err)
 
 			if ((f->has_stages && nsx_is_of_stages(v)) == x.are_aligned)
 				continue;
-			x.is_within[x.ncomms] = is_within_host(f, v);
+			x.is_within[x.ncomms] = nsx_count_hosts(f, v) == 1;
 			x.comm[x.ncomms++] = c;
 			x.length = NSX_MAX(x.length, x.are_aligned ? 0 : v->end - v->first);
 		}

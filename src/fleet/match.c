@@ -97,13 +97,13 @@ static int list_channels(struct nsx_matcher *m, bool of_pairs, struct nsx_err *e
 	free(names);
 	nsx_sort(m->v, m->n, sizeof(*m->v), cmp_channel);
 	for (size_t i = 0; i < m->n; i++)
-		if (m->v[i].c->is_mpi && of_pairs)
+		if (m->v[i].c->comm && of_pairs)
 			m->in[n++] = &m->v[i];
 	nsx_sort(m->in, n, sizeof(*m->in), cmp_sides);
-	for (size_t i = 1; i < n; i++)
-		if (m->in[i]->c->comm == m->in[i - 1]->c->comm) {
-			m->in[i]->other = m->in[i - 1];
-			m->in[i - 1]->other = m->in[i];
+	NSX_EACH_RUN(i, next, n, m->in[i]->c->comm == m->in[next]->c->comm)
+		if (next - i == 2) {
+			m->in[i]->other = m->in[i + 1];
+			m->in[i + 1]->other = m->in[i];
 		}
 	return rc;
 }
@@ -368,8 +368,11 @@ static void start_family(struct nsx_matcher *m, struct nsx_mchannel *x)
 	x->spread = 0;
 	if (x->other) {
 		add_sides(m, x, x, best);
-		for (size_t i = 0; i < m->n; i++)
-			add_sides(m, x, &m->v[i], best);
+		/* Of two streams between equal stages one may be for each direction. */
+		for (unsigned of_any = 0; of_any < 2; of_any++)
+			for (size_t i = 0; i < m->n; i++)
+				if (of_any || m->v[i].c->stream == x->c->stream)
+					add_sides(m, x, &m->v[i], best);
 	} else {
 		best[x->rank] = x;
 		lay_all(m, x, best);

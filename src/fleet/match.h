@@ -23,7 +23,7 @@ struct nsx_mchannel {
 	double differs; /* share of sampled operations that differ */
 	double spread;
 	uint64_t group; /* equal for channels of one communicator */
-	struct nsx_mchannel *other; /* the channel of the other side, for MPI messages; else NULL */
+	struct nsx_mchannel *other; /* the channel of the other side of messages between two; NULL */
 	bool is_taken;
 };
 struct nsx_fit { /* how well one channel fits another at one shift */

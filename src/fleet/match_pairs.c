@@ -15,7 +15,7 @@
 #define NEAR_NS 50000.0 /* largest difference of ends that agree on the common clock */
 #define LEAST_NS 1000.0 /* ends that spread less than this agree equally well */
 #define MUCH_WORSE 1.5 /* relative spread of ends that are not of one transfer */
-#define ABOUT 1.1 /* numbers of parts that differ by less are about equal */
+#define ABOUT 1.1 /* numbers of parts, or spreads, that differ by less are about equal */
 #define LEAST_PAIRED 0.8 /* least share of ranks, and of messages, that have a partner */
 
 #define LEAST_OF_PARTNER 0.25 /* least share of a channel's parts that one partner has */
@@ -211,20 +211,42 @@ static int64_t *list_distances(const struct pairs *p)
 	return ret;
 }
 
-/* The least spread with a rank at one of the distances. */
+/* The least spread with a rank at one of the distances that shares no communicator with `but`
+ * (NSX_NONE: no such rank). *ret: that rank.
+ */
 static double spread_of_partners(const struct pairs *p, uint32_t r, uint32_t channel,
-				 const int64_t *distance)
+				 const int64_t *distance, double least_share, uint32_t but,
+				 uint32_t *ret)
 {
 	double least = INFINITY;
 
-	for (; *distance; distance++) {
+	for (*ret = NSX_NONE; *distance; distance++) {
 		uint32_t k = rank_at(p, r, *distance);
+		double spread;
 
-		if (k != NSX_NONE && may_be_partners(p, r, k))
-			least = NSX_MIN(least, spread_with(&p->rank[r], channel, &p->rank[k],
-							   LEAST_OF_PARTNER));
+		if (k == NSX_NONE || !may_be_partners(p, r, k) ||
+		    (but != NSX_NONE && (k == but || are_of_one(&p->rank[k], &p->rank[but]))))
+			continue;
+		spread = spread_with(&p->rank[r], channel, &p->rank[k], least_share);
+		*ret = spread < least ? k : *ret;
+		least = NSX_MIN(least, spread);
 	}
 	return least;
+}
+
+/* Whether a channel's parts end together with those of two ranks equally exactly, and these share no
+ * communicator, as neighbours of the next stage do.
+ */
+static bool ends_with_two(const struct pairs *p, uint32_t r, uint32_t channel,
+			  const int64_t *distance)
+{
+	uint32_t first, second;
+	double least = spread_of_partners(p, r, channel, distance, LEAST_OF_MEMBER, NSX_NONE,
+					  &first);
+
+	return !isinf(least) &&
+	       spread_of_partners(p, r, channel, distance, LEAST_OF_MEMBER, first, &second) +
+		       LEAST_NS < ABOUT * (least + LEAST_NS);
 }
 
 /* The spread with the members of a communicator that agree best, of which an alltoall has at least
@@ -261,6 +283,7 @@ static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel,
 	const struct nsx_dchannel *c = &p->f->rank[r].d->channels[channel];
 	const struct parts *x = &p->rank[r];
 	double least = INFINITY;
+	uint32_t partner;
 
 	if (c->comm)
 		return !isinf(spread_of_members(p, r, channel, named_of(p, c)));
@@ -268,8 +291,9 @@ static bool is_of_alltoalls(const struct pairs *p, uint32_t r, uint32_t channel,
 		return p->of_all && !isinf(spread_of_members(p, r, channel, p->of_all));
 	for (uint32_t i = 0; i < x->ncomms; i++)
 		least = NSX_MIN(least, spread_of_members(p, r, channel, &p->f->comm[x->comm[i]]));
-	return !isinf(least) && MUCH_WORSE * (least + LEAST_NS) <
-					spread_of_partners(p, r, channel, distance) + LEAST_NS;
+	return (!isinf(least) && MUCH_WORSE * (least + LEAST_NS) <
+		spread_of_partners(p, r, channel, distance, LEAST_OF_PARTNER, NSX_NONE, &partner) +
+			LEAST_NS) || ends_with_two(p, r, channel, distance);
 }
 
 /* Takes the parts of alltoalls out of those that have partners. The channels of a stream decide

@@ -40,6 +40,21 @@ uint32_t *nsx_members_of(const struct nsx_fcomm *c, struct nsx_arena *a)
 	return v;
 }
 
+uint32_t nsx_count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	bool *is_seen = nsx_arena_get(a, f->nhosts);
+	uint32_t n = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		bool *x = &is_seen[f->rank[c->m[m].rank].host];
+
+		n += !*x;
+		*x = true;
+	}
+	return n;
+}
+
 const struct nsx_dop *nsx_op_at(const struct nsx_fcomm *c, size_t k)
 {
 	for (const struct nsx_fmember *m = c->m; m < c->m + c->n; m++) {

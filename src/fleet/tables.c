@@ -249,21 +249,6 @@ static const char *class_of(const struct op_sum *s, double eps_ns, bool may_lack
 			  "transfer";
 }
 
-static int64_t count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c)
-{
-	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
-	bool *is_seen = nsx_arena_get(a, f->nhosts);
-	int64_t n = 0;
-
-	for (uint32_t m = 0; m < c->n; m++) {
-		bool *x = &is_seen[f->rank[c->m[m].rank].host];
-
-		n += !*x;
-		*x = true;
-	}
-	return n;
-}
-
 static void tables_add_op(struct nsx_freport *r, uint32_t comm,
 			  const struct op_sum *s, struct nsx_table *t)
 {
@@ -281,7 +266,7 @@ static void tables_add_op(struct nsx_freport *r, uint32_t comm,
 		row[C_BYTES] = nsx_int(s->op->bytes);
 	row[C_AXIS] = nsx_string(nsx_axis_of(r->f, c, r->arena));
 	row[C_RANKS] = nsx_string(nsx_rank_list(r->f, nsx_members_of(c, r->arena), c->n, r->arena));
-	row[C_HOSTS] = nsx_int(count_hosts(r->f, c));
+	row[C_HOSTS] = nsx_int(nsx_count_hosts(r->f, c));
 	row[C_COUNT] = nsx_int(s->n);
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
