@@ -6,6 +6,7 @@
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
 #include "passes/input/describe.h"
+#include "sqlite/source.h"
 
 struct args {
 	bool json;
@@ -85,7 +86,8 @@ static void fill_view(const struct nsx_schema *s, enum nsx_view v,
 	const char **missing, **unused;
 
 	row[VIEW] = nsx_string(def->name);
-	row[HELP] = nsx_string(def->help);
+	row[HELP] = nsx_string(!s->refused[v] ? def->help :
+			       nsx_say(out, "%s; %s", def->help, s->refused[v]));
 	if (!t)
 		return;
 	missing = nsx_arena_get(out->arena, (nfields + 1) * sizeof(*missing));
@@ -190,9 +192,12 @@ static void print_section(const struct nsx_schema *s, const struct nsx_section *
 			       *passes = out->tables[2];
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
-	nsx_buf_printf(&b, "%s: exported by Nsight Systems %s, schema %s", nsx_db_path(s->db),
-		       *s->product_version ? s->product_version : "(unknown)",
-		       *s->schema_version ? s->schema_version : "(unknown)");
+	nsx_buf_printf(&b, "%s: %s by Nsight Systems %s", nsx_db_path(s->db),
+		       nsx_db_source(s->db) ? "captured" : "exported",
+		       *s->product_version ? s->product_version : "(unknown)");
+	if (!nsx_db_source(s->db))
+		nsx_buf_printf(&b, ", schema %s",
+			       *s->schema_version ? s->schema_version : "(unknown)");
 	nsx_print_line(b.p);
 	print_views(views, true);
 	print_views(views, false);

@@ -479,7 +479,9 @@ static const char *say_capture(const struct nsx_report *r, const struct nsx_find
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
 		if (list[i].id == f->id && !r->trace->schema->on_windows &&
 		    (list[i].lacks == NSX_NVIEWS ||
-		     !nsx_has_view(r->trace->schema, list[i].lacks)))
+		     (!nsx_has_view(r->trace->schema, list[i].lacks) &&
+		      !(list[i].record & NSX_REC_EXPORTED &&
+			r->trace->schema->refused[list[i].lacks]))))
 			return nsx_arena_printf(r->arena, say_nsys_explain_capture,
 				list[i].without ? list[i].without : "", list[i].without ? "; " : "",
 				nsx_recapture_preset(list[i].record, r->trace->ndevices > 1),
@@ -522,6 +524,15 @@ static void fill_trust(const struct nsx_report *r, const struct nsx_ledger *l,
 	p->trust[n] = line;
 }
 
+/* Whether the tables that the pass needs are in the file, but were not read. */
+static bool were_tables_refused(const struct nsx_report *r, const struct nsx_pass *pass)
+{
+	const char *const *refused = r->trace->schema->refused;
+
+	return pass->any_of[0] && !NSX_ANY(i, NSX_MAX_NEEDS, pass->any_of[i] &&
+					   !refused[pass->any_of[i] - 1]);
+}
+
 /* Collects the sections' answers, and the subjects of sections without one. Links between GPUs
  * count as a subject only if there are several GPUs.
  */
@@ -534,6 +545,7 @@ static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page
 		p->asked = p->asked ?: r->sections[i].asked;
 		if (r->sections[i].pass->subject &&
 		    r->sections[i].status == NSX_S_CANNOT &&
+		    !were_tables_refused(r, r->sections[i].pass) &&
 		    (r->trace->ndevices > 1 ||
 		     strcmp(r->sections[i].pass->subject, "NVLink")))
 			p->missing[n++] = r->sections[i].pass->subject;

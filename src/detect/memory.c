@@ -175,7 +175,9 @@ static void tell_unified(const struct unified *u, double stalled, bool is_whole,
 	if (u->ns > 0)
 		nsx_add_evidence(f, nsx_tell(l, say_migrations_take_between,
 					     nsx_tell_ns(l, u->ns)));
-	nsx_add_evidence(f, u->faults ? say_faults(u, is_whole) : say_page_faults_were_not_2);
+	nsx_add_evidence(f, u->faults ? say_faults(u, is_whole) :
+			    u->d->trace->schema->refused[NSX_VIEW_um_gpu_fault] ?
+				    say_page_faults_were_not_3 : say_page_faults_were_not_2);
 }
 
 static int memory_propose(struct unified *u, struct nsx_err *err)

@@ -422,7 +422,7 @@ static int evaluate(struct nsx_diff *d, const char *expr, const struct gate *g,
 		if (measure_memory(d, &m))
 			decide(d, g, &m, ret);
 		else
-			undecided(ret, "memory usage was not traced on both sides");
+			undecided(ret, "memory usage is not known on both sides");
 		return 0;
 	}
 	if (g->metric == NSX_METRIC_KERNEL && d->digested) {

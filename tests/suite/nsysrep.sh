@@ -52,6 +52,11 @@ says() { # EXIT_CODE WORDS REPORT: the program's report or stderr must contain t
 says 0 '2 events of a kind not known, type 131' sound.nsys-rep
 says 0 'not read: 1 event of a kind not known, type 48 (108, 78)' calls.nsys-rep
 says 0 'memory_event was not read: the report has 1 of its records' sound.nsys-rep
+"$prog" ask sound.nsys-rep section memory_usage >out 2>&1
+if grep -q 'table of allocations was not read' out; then ok; else bad "allocations that are not read: $(head -n 1 out)"; fi
+"$prog" sound.nsys-rep -q --out o
+if grep 'Not in this trace' o/report.md | grep -q memory; then bad 'what is not read is called absent'; else ok; fi
+rm -rf o
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 '1 of 2 blocks' block.nsys-rep

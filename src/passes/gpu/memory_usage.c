@@ -301,7 +301,10 @@ static int memory_usage_run(const struct nsx_run *run, struct nsx_section *out, 
 	if (nsx_has_view(s, NSX_VIEW_memory_event)) {
 		rc = nsx_memory_read(s, &m.of, err) ?: fill_usage(&m, err);
 	} else {
-		nsx_cannot(out, "allocations were not traced (CUDA_GPU_MEMORY_USAGE_EVENTS)");
+		nsx_cannot(out, "%s%s (CUDA_GPU_MEMORY_USAGE_EVENTS)",
+			   s->refused[NSX_VIEW_memory_event] ? "the table of allocations " :
+							       "allocations were not traced",
+			   s->refused[NSX_VIEW_memory_event] ?: "");
 	}
 	if (!rc)
 		rc = mem_churn(&m, err) || mem_faults(&m, err) ? err->rc : 0;
