@@ -375,6 +375,39 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struc
 	return rc ?: c->blocks ? 0 : err->rc;
 }
 
+/* Finds the end of the events if nothing else tells it: after the block that completes their number.
+ * Later data may look like blocks, too.
+ */
+static int find_end_of_events(struct nsx_container *c, uint64_t end, uint64_t *ret,
+			      struct nsx_err *err)
+{
+	struct nsx_block_buf buf = {NULL, NULL, 0, 0};
+	struct nsx_piece message = {NULL, 0};
+	uint64_t n = 0, at = 0;
+	size_t b = 0;
+	int rc = 0;
+
+	for (; !rc && b < c->nblocks && n < c->nevents; b++) {
+		struct nsx_wire w;
+
+		rc = nsx_block_read(c, &c->blocks[b], &buf, &message, err);
+		for (w = nsx_wire_of(message); !rc && nsx_wire_next(&w);)
+			n += w.field == 1;
+		at = c->blocks[b].at + c->blocks[b].packed;
+	}
+	if (!rc && n && n == c->nevents && at < end) {
+		c->is_cut = false;
+		c->nblocks = b;
+		c->nlost = 0;
+		c->damage = "its end is cut off or damaged, so the version of nsys, the options of "
+			    "the capture and other facts may be missing";
+		*ret = at;
+	}
+	free(buf.plain);
+	free(buf.packed);
+	return rc == NSX_E_DATA ? 0 : rc;
+}
+
 /* Lists the blocks of the raw section. events: end of the events, counted from the end of its mark.
  */
 static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
@@ -396,10 +429,11 @@ static int read_raw(struct nsx_container *c, struct place raw, uint64_t events,
 	c->is_cut = !events || events > raw.n || stop > end || stop < at;
 	if (c->is_cut) {
 		c->damage = "it is cut off or its directory is damaged, so all names, GPUs and "
-			    "streams are missing, and perhaps events";
+			    "streams are missing";
 		stop = end;
 	}
-	if (list_blocks(c, at, stop, err))
+	if (list_blocks(c, at, stop, err) ||
+	    (c->is_cut && find_end_of_events(c, end, &stop, err)))
 		return err->rc;
 	if (!c->is_cut)
 		read_messages_after_events(c, stop, end, &header);

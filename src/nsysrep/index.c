@@ -97,20 +97,6 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	return rc;
 }
 
-/* Drops blocks after the last event. If the end of the events is unknown, other data after them may
- * look like blocks.
- */
-static void drop_false_blocks(struct nsx_rep *rep)
-{
-	uint64_t n = 0;
-
-	for (size_t b = 0; rep->file.is_cut && b < rep->file.nblocks; b++) {
-		if (n >= rep->file.nevents)
-			rep->index[b] = (struct nsx_rep_index){.nevents = 0};
-		n += rep->index[b].nevents;
-	}
-}
-
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -127,7 +113,6 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 	free(rep->mpi);
 	rep->mpi = job.mpi;
 	rep->nmpi = job.nmpi;
-	drop_false_blocks(rep);
 	for (size_t b = 0; b < rep->file.nblocks; b++)
 		for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
 			rep->index[b].before[k] = n[k];

@@ -158,6 +158,7 @@ everywhere = msg((1, 901), (2, 1), (6, 16), *[(4, msg((1, 17), (3, 8), (7, b"n")
 step = nvtx(59, 5, (7, b"step"), schema=901, data=b"12345678" * 2)
 write("everywhere.nsys-rep", report(block(b"".join(msg((1, e)) for e in EVENTS + [step])), len(EVENTS) + 1,
                                     schemas=SCHEMAS + msg((3, msg((1, PID), (2, everywhere))))))
+write("no_directory.nsys-rep", sound[:-100])
 write("sections.nsys-rep", report(one, len(EVENTS), cut=9999))
 for part, paths in READ.items():
     for path in paths:

@@ -39,6 +39,7 @@ row calls.nsys-rep "SELECT jsonText FROM NVTX_EVENTS WHERE text = 'payload'" \
 	'{"a": 1, "b": 2, "c": [3, -4], "d": "say\"", "e": ["red", "none"], "f": "xyz", "g": 5}'
 # 256 entries at the same 8 bytes are no payload.
 row everywhere.nsys-rep 'SELECT max(length(jsonText)) IS NULL FROM NVTX_EVENTS' 1
+row no_directory.nsys-rep "$kernel" '3000|7000|0|7|11|void scale<float>(float*)|4|128|32'
 row line_end.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row block.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 row cut.nsys-rep 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY' 1
@@ -59,6 +60,7 @@ if grep 'Not in this trace' o/report.md | grep -q memory; then bad 'what is not 
 rm -rf o
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
+says 4 'its end is cut off' no_directory.nsys-rep
 says 4 '1 of 2 blocks' block.nsys-rep
 says 4 '3 of its 10 names are missing' nameless.nsys-rep
 says 4 '11 events more than it should have' twice.nsys-rep
