@@ -755,14 +755,18 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->api, y->api);
 }
 
-/* Whether two groups share a remedy: joined waits, all allocations, all loading. */
+/* Whether two groups share a remedy: joined waits, all allocations, all loading, slow calls. Group h
+ * takes no longer than g; little time of other slow calls is not worth their names.
+ */
 static bool calls_belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];
 
 	if (is_wait(c->v[x->lead].kind) || is_wait(c->v[y->lead].kind))
 		return x->lead == y->lead;
-	return x->kind == y->kind && (x->lead == y->lead || x->kind != SLOW);
+	return x->kind == y->kind &&
+	       (g == h || x->kind != SLOW ||
+		(double)y->ns >= NSX_LEAST_SHARE * c->d->length_ns);
 }
 
 static int calls_propose_all(struct calls *c, struct nsx_err *err)
