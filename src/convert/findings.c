@@ -72,19 +72,15 @@ static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *
 	return t ? 0 : err->rc;
 }
 
-/* Collects the iterations of one process and device, from *i on, as a track. */
-static int collect_iterations(struct nsx_findings_view *v, const struct nsx_report *r, size_t *i,
-			      struct nsx_err *err)
+/* Collects the iterations of one process and device as a track. */
+static int collect_iterations(struct nsx_findings_view *v, const struct nsx_trace *tr,
+			      const struct nsx_loop *loop, struct nsx_err *err)
 {
-	const struct nsx_iteration *all = r->facts->iterations, *x = &all[*i];
-	const struct nsx_trace *tr = r->trace;
-	size_t n = 0;
+	const struct nsx_iteration *x = loop->v;
+	size_t n = loop->n;
 	struct told_track *t;
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = {0};
 
-	while (*i + n < r->facts->niterations && x[n].process == x->process &&
-	       x[n].device == x->device)
-		n++;
 	nsx_buf_adds(&name, "iterations");
 	if (x->device != NSX_NONE)
 		nsx_buf_printf(&name, " on GPU %s", nsx_gpu_label(tr, x->device));
@@ -97,7 +93,6 @@ static int collect_iterations(struct nsx_findings_view *v, const struct nsx_repo
 			nsx_arena_printf(v->arena, "iteration %zu%s%s", k,
 					 x[k].steady ? "" : ", not steady",
 					 x[k].slow ? ", slow" : "")};
-	*i += n;
 	return t ? 0 : err->rc;
 }
 
@@ -139,8 +134,8 @@ static int findings_collect(struct nsx_findings_view *v, const struct nsx_report
 {
 	if (collect_phases(v, r, err))
 		return err->rc;
-	for (size_t i = 0; i < r->facts->niterations;)
-		if (collect_iterations(v, r, &i, err))
+	for (size_t i = 0; i < r->facts->nloops; i++)
+		if (collect_iterations(v, r->trace, &r->facts->loops[i], err))
 			return err->rc;
 	for (size_t i = 0; i < r->found.n; i++)
 		if (!r->found.v[i].is_minor && r->found.v[i].spans.n &&

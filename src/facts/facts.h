@@ -50,6 +50,10 @@ struct nsx_iteration {
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
+struct nsx_loop { /* the iterations of a process on a device; n > 0 */
+	const struct nsx_iteration *v;
+	size_t n;
+};
 /* The methods that recognise iterations, in order of trust: of two with equal scores the first
  * wins.
  */
@@ -277,6 +281,8 @@ struct nsx_facts {
 	struct nsx_lost lost; /* in the judged window                        */
 	struct nsx_iteration *iterations; /* sorted by process, device, start */
 	size_t niterations;
+	struct nsx_loop *loops; /* the iterations of each process and device, in the same order */
+	size_t nloops;
 	enum nsx_way_method iteration_method;
 	enum nsx_confidence iteration_confidence;
 	struct nsx_cadence *cadences; /* best first                         */
@@ -360,6 +366,11 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 {
 	return f->steady.window;
 }
+
+/* The loop of the GPU that sets the pace; of several processes, of the one with most iterations;
+ * NULL: none.
+ */
+const struct nsx_loop *nsx_pacing_loop(const struct nsx_facts *f);
 
 /* Parses a window as nsx_window_parse does, or a name from a report: "phase:NAME" is a run phase;
  * "iteration:N" is an iteration of the GPU that sets the pace; "step:KIND" is a typical engine step

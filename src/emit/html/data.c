@@ -93,12 +93,10 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-/* Adds the iterations of a process and device, beginning with the i-th. Returns the next index. */
-static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
-			     const struct nsx_timeline *t, size_t i)
+/* Adds the first n iterations of a process and device. */
+static void put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
+			   const struct nsx_timeline *t, const struct nsx_iteration *x, size_t n)
 {
-	const struct nsx_iteration *all = r->facts->iterations, *x = &all[i];
-	size_t n = NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf label = {0};
 
 	nsx_buf_adds(&label, "iterations");
@@ -108,15 +106,14 @@ static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_str(w, "label", label.p);
 	nsx_jsonw_int(w, "gpu", x->device == NSX_NONE ? -1 : (int64_t)x->device);
 	nsx_jsonw_array(w, "at");
-	for (; i < n && all[i].process == x->process && all[i].device == x->device; i++) {
-		put_span(w, NULL, t, all[i].start_ns, all[i].end_ns);
-		nsx_jsonw_int(w, NULL, all[i].steady);
-		nsx_jsonw_int(w, NULL, all[i].slow);
+	for (size_t i = 0; i < n; i++) {
+		put_span(w, NULL, t, x[i].start_ns, x[i].end_ns);
+		nsx_jsonw_int(w, NULL, x[i].steady);
+		nsx_jsonw_int(w, NULL, x[i].slow);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	return i;
 }
 
 static void data_put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
@@ -245,8 +242,13 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	put_curves(w, r);
 	put_lanes(w, r, t);
 	nsx_jsonw_array(w, "iterations");
-	for (size_t i = 0; i < NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);)
-		i = put_iterations(w, r, t, i);
+	for (size_t i = 0, left = MAX_ITERATIONS; left && i < r->facts->nloops; i++) {
+		const struct nsx_loop *l = &r->facts->loops[i];
+		size_t n = NSX_MIN(l->n, left);
+
+		put_iterations(w, r, t, l->v, n);
+		left -= n;
+	}
 	nsx_jsonw_end(w);
 	put_findings(w, r, t);
 	nsx_jsonw_end(w);

@@ -362,6 +362,26 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	return rc;
 }
 
+static void list_loops(struct nsx_facts *f, uint32_t most, struct nsx_arena *a)
+{
+	const struct nsx_iteration *v = f->iterations;
+
+	nsx_few(f->loops, a, most);
+	NSX_EACH_RUN(i, next, f->niterations,
+		     v[next].process == v[i].process && v[next].device == v[i].device)
+		f->loops[f->nloops++] = (struct nsx_loop){v + i, next - i};
+}
+
+const struct nsx_loop *nsx_pacing_loop(const struct nsx_facts *f)
+{
+	const struct nsx_loop *best = NULL;
+
+	for (const struct nsx_loop *l = f->loops; l < f->loops + f->nloops; l++)
+		if (l->v->device == f->limiting && (!best || l->n > best->n))
+			best = l;
+	return best;
+}
+
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_arena *a, struct nsx_err *err)
 {
@@ -373,8 +393,10 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 	keep_cadences(&fd);
 	if (best != NSX_NONE)
 		rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations, err);
-	if (!rc && best != NSX_NONE)
+	if (!rc && best != NSX_NONE) {
+		list_loops(f, t->nstreams, a); /* each loop has a stream */
 		flag_chosen_ways(&fd, &fd.v[best]);
+	}
 	rc = rc ?: nsx_find_phases(&fd, err);
 	free(fd.v);
 	return rc;

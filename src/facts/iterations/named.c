@@ -30,7 +30,6 @@ static int find_phase_named(const struct nsx_facts *f, const char *name,
 static int find_iteration_named(const struct nsx_facts *f, const char *number,
 				struct nsx_window *ret, struct nsx_err *err)
 {
-	uint32_t process = NSX_NONE;
 	uintmax_t n, seen = 0;
 	char *end;
 
@@ -38,17 +37,15 @@ static int find_iteration_named(const struct nsx_facts *f, const char *number,
 	if (*number < '0' || *number > '9' || *end)
 		return nsx_fail(err, NSX_E_USAGE, "cannot read the iteration "
 				"'%s': give its number, from 0", number);
-	for (size_t i = 0; i < f->niterations; i++) {
-		const struct nsx_iteration *x = &f->iterations[i];
-
-		if (x->device != f->limiting || (seen && x->process != process))
-			continue;
-		process = x->process;
-		if (seen++ < n)
-			continue;
-		*ret = (struct nsx_window){x->start_ns, x->end_ns};
-		return 0;
-	}
+	for (size_t i = 0; !seen && i < f->nloops; i++)
+		if (f->loops[i].v->device == f->limiting) {
+			seen = f->loops[i].n;
+			if (n < seen) {
+				*ret = (struct nsx_window){f->loops[i].v[n].start_ns,
+							   f->loops[i].v[n].end_ns};
+				return 0;
+			}
+		}
 	if (!seen)
 		return nsx_fail(err, NSX_E_USAGE, "no iteration %s: no "
 				"iterations were found in the trace", number);

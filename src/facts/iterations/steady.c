@@ -62,22 +62,21 @@ struct group {
 /* Picks the process and device with most busy time in its iterations. */
 static struct group pick_busiest_group(const struct nsx_facts *f, const struct nsx_window *w)
 {
-	const struct nsx_iteration *v = f->iterations;
 	struct group best = {0};
 	int64_t most = -1;
 
-	NSX_EACH_RUN(i, next, f->niterations, v[next].process == v[i].process &&
-		     v[next].device == v[i].device) {
-		const struct nsx_spans *busy = &f->busy[v[i].device];
+	for (size_t i = 0; i < f->nloops; i++) {
+		const struct nsx_iteration *v = f->loops[i].v;
+		const struct nsx_spans *busy = &f->busy[v->device];
 		struct group g = {.at = 0};
 		int64_t ns = 0;
-		size_t cursor = nsx_spans_find(busy, v[i].start_ns);
+		size_t cursor = nsx_spans_find(busy, v->start_ns);
 
-		for (size_t k = i; k < next; k++) {
+		for (size_t k = 0; k < f->loops[i].n; k++) {
 			if (v[k].start_ns < w->start_ns || v[k].start_ns >= w->end_ns)
 				continue;
 			if (!g.n)
-				g = (struct group){&v[k], 0, k - i};
+				g = (struct group){&v[k], 0, k};
 			g.n++;
 			nsx_add_to(&ns, nsx_spans_covered(busy, &cursor, v[k].start_ns,
 							  v[k].end_ns));

@@ -45,29 +45,14 @@ static struct nsx_window widen_window(const struct nsx_trace *t, struct nsx_wind
 				   inner.end_ns + right / (1 << 20) * share};
 }
 
-/* Picks the iterations of the limiting device; of several processes, those of the one with most. */
-static void pick_iterations(const struct nsx_facts *f, size_t *ret_from, size_t *ret_to)
-{
-	const struct nsx_iteration *v = f->iterations;
-
-	*ret_from = *ret_to = 0;
-	NSX_EACH_RUN(i, next, f->niterations,
-		     v[next].process == v[i].process &&
-			     v[next].device == v[i].device)
-		if (v[i].device == f->limiting && next - i > *ret_to - *ret_from) {
-			*ret_from = i;
-			*ret_to = next;
-		}
-}
-
 static struct nsx_window choose_window_part(const struct nsx_trace *t, const struct nsx_facts *f,
 				 struct nsx_window judged, size_t most)
 {
-	const struct nsx_iteration *v = f->iterations;
+	const struct nsx_loop *loop = nsx_pacing_loop(f);
+	const struct nsx_iteration *v = loop ? loop->v : NULL;
 	int64_t at = judged.start_ns + (judged.end_ns - judged.start_ns) / 2;
-	size_t from, to, lo, hi, n;
+	size_t from = 0, to = loop ? loop->n : 0, lo, hi, n;
 
-	pick_iterations(f, &from, &to);
 	while (from < to && v[from].start_ns < judged.start_ns)
 		from++;
 	while (from < to && v[to - 1].end_ns > judged.end_ns)

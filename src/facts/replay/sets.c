@@ -158,21 +158,21 @@ static void number_sets(const struct sets *s, uint32_t *number)
 /* Lists the delay of process b at each iteration of process a. False: iterations of the two do not
  * alternate.
  */
-static bool list_offsets(const struct nsx_iteration *a, size_t na,
-			   const struct nsx_iteration *b, size_t nb, int64_t *offset)
+static bool list_offsets(const struct nsx_loop *a, const struct nsx_loop *b, int64_t *offset)
 {
 	size_t nodd = 0, k = 0;
 
-	for (size_t i = 0; i < na; i++) {
+	for (size_t i = 0; i < a->n; i++) {
+		int64_t at_ns = a->v[i].start_ns;
 		size_t from = k;
 
-		while (k + 1 < nb && llabs(b[k + 1].start_ns - a[i].start_ns) <
-					     llabs(b[k].start_ns - a[i].start_ns))
+		while (k + 1 < b->n && llabs(b->v[k + 1].start_ns - at_ns) <
+					       llabs(b->v[k].start_ns - at_ns))
 			k++;
 		nodd += i && k != from + 1;
-		offset[i] = b[k].start_ns - a[i].start_ns;
+		offset[i] = b->v[k].start_ns - at_ns;
 	}
-	return nodd <= na / STEPS;
+	return nodd <= a->n / STEPS;
 }
 
 /* The median change of the offset over `before` iterations. */
@@ -183,13 +183,14 @@ static double usual_change(const int64_t *offset, size_t n, size_t before, int64
 	return nsx_quantile(change, n - before, 0.5);
 }
 
-static bool do_iterations_keep_step(const struct nsx_iteration *a, size_t na,
-				    const struct nsx_iteration *b, size_t nb, int64_t *scratch)
+static bool do_iterations_keep_step(const struct nsx_loop *a, const struct nsx_loop *b,
+				    int64_t *scratch)
 {
-	double period_ns = (double)(a[na - 1].start_ns - a[0].start_ns) / (double)(na - 1);
+	size_t na = a->n;
+	double period_ns = (double)(a->v[na - 1].start_ns - a->v->start_ns) / (double)(na - 1);
 	double next_ns;
 
-	if (na < STEPS || nb < STEPS || !list_offsets(a, na, b, nb, scratch))
+	if (na < STEPS || b->n < STEPS || !list_offsets(a, b, scratch))
 		return false;
 	next_ns = usual_change(scratch, na, 1, scratch + na);
 	return usual_change(scratch, na, na / 2, scratch + na) <=
@@ -221,8 +222,8 @@ static void measure_slack(const struct sets *s)
 static int find_tied_sets(const struct sets *s, struct nsx_err *err)
 {
 	struct nsx_model *m = s->b->m;
-	const struct nsx_iteration *v = m->f->iterations, *run[NEAR];
-	size_t len[NEAR], nruns = 0;
+	const struct nsx_loop *run[NEAR];
+	size_t nruns = 0;
 	int64_t *scratch;
 
 	for (uint32_t k = 0; k < m->nsets; k++)
@@ -232,17 +233,16 @@ static int find_tied_sets(const struct sets *s, struct nsx_err *err)
 	measure_slack(s);
 	if (!nsx_new_array(scratch, s->b->step, 2 * m->f->niterations, "iterations", err))
 		return err->rc;
-	NSX_EACH_RUN(i, next, m->f->niterations, v[next].process == v[i].process &&
-							 v[next].device == v[i].device) {
-		uint32_t set = v[i].process == NSX_NONE ? 0 : m->set_of[v[i].process];
+	for (size_t i = 0; i < m->f->nloops; i++) {
+		const struct nsx_loop *own = &m->f->loops[i];
+		uint32_t set = own->v->process == NSX_NONE ? 0 : m->set_of[own->v->process];
 
 		if (!set)
 			continue;
 		for (size_t k = 0; k < NSX_MIN(nruns, NEAR); k++)
-			if (do_iterations_keep_step(run[k], len[k], v + i, next - i, scratch))
-				merge_tied_sets(m, m->set_of[run[k]->process], set);
-		run[nruns % NEAR] = v + i;
-		len[nruns++ % NEAR] = next - i;
+			if (do_iterations_keep_step(run[k], own, scratch))
+				merge_tied_sets(m, m->set_of[run[k]->v->process], set);
+		run[nruns++ % NEAR] = own;
 	}
 	return 0;
 }

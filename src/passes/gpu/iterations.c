@@ -254,7 +254,6 @@ static void iterations_say(struct work *w)
 static int iterations_run(const struct nsx_run *run, struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_facts *f = run->facts;
-	const struct nsx_iteration *v = f->iterations;
 	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out),
 			 .median_ms = NAN, .cv = NAN, .drift = NAN};
 
@@ -265,12 +264,10 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 		return nsx_cannot(out, "nothing repeats steadily enough: no NVTX range, kernel "
 				  "sequence, graph replay, collective or pause scores 0.4 or "
 				  "more");
-	NSX_EACH_RUN(i, next, f->niterations,
-		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device) {
-		for (size_t k = i; k < next; k++)
-			iterations_add_row(&w, &v[k], k - i);
-		if (iterations_add_group(&w, v + i, next - i, err))
+	for (const struct nsx_loop *l = f->loops; l < f->loops + f->nloops; l++) {
+		for (size_t k = 0; k < l->n; k++)
+			iterations_add_row(&w, &l->v[k], k);
+		if (iterations_add_group(&w, l->v, l->n, err))
 			return err->rc;
 	}
 	iterations_say(&w);

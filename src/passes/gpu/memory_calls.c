@@ -49,21 +49,18 @@ static void find_steady_iterations(struct churns *c)
 
 	nsx_few(c->steady, c->run->scratch, t->nprocesses);
 	nsx_few(c->iterations, c->run->scratch, t->nprocesses);
-	NSX_EACH_RUN(i, next, f->niterations,
-		     f->iterations[next].process == f->iterations[i].process) {
-		uint32_t p = f->iterations[i].process;
-		uint32_t d = f->iterations[i].device;
+	for (const struct nsx_loop *l = f->loops; l < f->loops + f->nloops; l++) {
+		uint32_t p = l->v->process;
 		struct nsx_spans *s;
 
-		if (p == NSX_NONE)
+		/* Iterations of a process are those on its first device. */
+		if (p == NSX_NONE || (l > f->loops && l[-1].v->process == p))
 			continue;
 		s = &c->steady[p];
-		nsx_few(s->v, c->run->scratch, next - i);
-		/* Iterations of a process are those on its first device. */
-		for (size_t k = i; k < next && f->iterations[k].device == d; k++)
-			if (f->iterations[k].steady) {
-				nsx_spans_push(s, f->iterations[k].start_ns,
-					       f->iterations[k].end_ns);
+		nsx_few(s->v, c->run->scratch, l->n);
+		for (size_t k = 0; k < l->n; k++)
+			if (l->v[k].steady) {
+				nsx_spans_push(s, l->v[k].start_ns, l->v[k].end_ns);
 				c->iterations[p]++;
 			}
 	}

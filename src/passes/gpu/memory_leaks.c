@@ -177,26 +177,25 @@ struct series {
 	size_t n;
 };
 
-/* Finds the least live memory in each steady iteration of [first, last), from the allocations and
- * frees in [at, end). The least leaves out what is freed within the iteration.
+/* Finds the least live memory in each steady iteration of a loop, from the allocations and frees in
+ * [at, end). The least leaves out what is freed within the iteration.
  */
 static struct series sample_live_memory(const struct mem_usage *m, size_t at, size_t end,
-					size_t first, size_t last)
+					const struct nsx_loop *loop)
 {
-	const struct nsx_iteration *it = m->run->facts->iterations;
 	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
 	struct series ret = {.n = 0};
 
-	nsx_few(ret.live, m->run->scratch, last - first);
-	for (size_t i = first; i < last; i++) {
+	nsx_few(ret.live, m->run->scratch, loop->n);
+	for (const struct nsx_iteration *it = loop->v; it < loop->v + loop->n; it++) {
 		int64_t *least = &ret.live[ret.n];
 
-		if (!it[i].steady)
+		if (!it->steady)
 			continue;
-		for (; at < end && m->of.steps[at].at_ns < it[i].start_ns; at++)
+		for (; at < end && m->of.steps[at].at_ns < it->start_ns; at++)
 			nsx_add_to(&live, m->of.steps[at].delta);
 		*least = live;
-		for (; at < end && m->of.steps[at].at_ns < it[i].end_ns; at++) {
+		for (; at < end && m->of.steps[at].at_ns < it->end_ns; at++) {
 			nsx_add_to(&live, m->of.steps[at].delta);
 			*least = NSX_MIN(*least, live);
 		}
@@ -205,14 +204,12 @@ static struct series sample_live_memory(const struct mem_usage *m, size_t at, si
 	return ret;
 }
 
-/* Fits a line to the live memory of one process and device: allocations and frees [at, end),
- * iterations [first, last).
- */
+/* Fits a line to the live memory of one process and device: allocations and frees [at, end). */
 static int fit_memory_trend(const struct mem_usage *m, size_t at, size_t end,
-			    size_t first, size_t last, struct nsx_err *err)
+			    const struct nsx_loop *loop, struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
-	struct series live = sample_live_memory(m, at, end, first, last);
+	struct series live = sample_live_memory(m, at, end, loop);
 	struct nsx_cell *row;
 	size_t more = 0, less = 0;
 	double slope_bytes;
@@ -246,20 +243,15 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
-	size_t at = 0, last;
+	size_t at = 0;
 
 	/* Iterations and the groups of allocations both ascend by process and device. But one has
 	 * the device's index and the other its ordinal, so all groups of the process are searched.
 	 */
-	for (size_t first = 0; first < f->niterations; first = last) {
-		uint32_t p = f->iterations[first].process;
-		uint32_t d = f->iterations[first].device;
+	for (const struct nsx_loop *l = f->loops; l < f->loops + f->nloops; l++) {
+		uint32_t p = l->v->process, d = l->v->device;
 		uint64_t key = p == NSX_NONE ? 0 : t->process[p].key;
 
-		for (last = first; last < f->niterations &&
-				   f->iterations[last].process == p &&
-				   f->iterations[last].device == d; last++)
-			;
 		while (at < m->of.nsteps && m->of.steps[at].process < key)
 			at++;
 		for (size_t i = at, end; p != NSX_NONE && i < m->of.nsteps &&
@@ -267,7 +259,7 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 			end = nsx_mem_group_end(&m->of, i);
 			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
 			    m->of.steps[i].device_id == t->device[d].device_id &&
-			    fit_memory_trend(m, i, end, first, last, err))
+			    fit_memory_trend(m, i, end, l, err))
 				return err->rc;
 		}
 	}

@@ -215,23 +215,6 @@ static int64_t fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 /* By iteration ------------------------------------------------------------------*/
 
-/* Iterations on the device that sets the pace, of the process that has most of them there. */
-static const struct nsx_iteration *find_pacing_iterations(const struct nsx_facts *f, size_t *ret_n)
-{
-	const struct nsx_iteration *best = NULL;
-
-	*ret_n = 0;
-	NSX_EACH_RUN(i, next, f->niterations,
-		     f->iterations[next].process == f->iterations[i].process &&
-		     f->iterations[next].device == f->iterations[i].device) {
-		if (f->iterations[i].device == f->limiting && next - i > *ret_n) {
-			best = &f->iterations[i];
-			*ret_n = next - i;
-		}
-	}
-	return best;
-}
-
 struct cursor { /* position on one device */
 	uint32_t op;
 	size_t at; /* index into the idle gaps */
@@ -267,13 +250,16 @@ static void count_iteration(const struct nsx_run *run,
 
 static void put_per_iteration(const struct nsx_run *run, struct nsx_section *out)
 {
-	size_t n, k = 0;
-	const struct nsx_iteration *it = find_pacing_iterations(run->facts, &n);
+	const struct nsx_loop *loop = nsx_pacing_loop(run->facts);
+	const struct nsx_iteration *it;
 	struct cursor c = {.at = 0};
 	int64_t *v[3], figure[3];
+	size_t n, k = 0;
 
-	if (!it)
+	if (!loop)
 		return;
+	it = loop->v;
+	n = loop->n;
 	for (unsigned i = 0; i < 3; i++)
 		nsx_few(v[i], run->scratch, n);
 	c.op = run->trace->device[it->device].ops_at;
