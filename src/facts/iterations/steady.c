@@ -13,12 +13,13 @@
  *
  * For the same reason some unusual iterations do not end a run. These are iterations within a
  * quarter of the median; iterations in the middle of the run whose excess is less than half of the
- * loop on either side; and iterations farther off if they are a tenth of all or occur three times or
- * more. Checkpoints, garbage collections and repeated loading of code (for new shapes) are thus part
- * of the loop. A run may end with three or more unusual iterations. It may begin with shorter ones
- * if they are at least a quarter of all, because the loop then slows down, or with longer ones if
- * they are at least a fifth and many, because the work then shrinks (gauss_4x4, gauss_16x16). A few
- * longer ones at the beginning are warm-up. A few shorter ones use up work that was prepared before.
+ * loop on either side; and iterations farther off if they are a tenth of all or occur three times
+ * or more. Checkpoints, garbage collections and repeated loading of code (for new shapes) are thus
+ * part of the loop. A run may end with three or more unusual iterations. It may begin with shorter
+ * ones if they are at least a quarter of all, because the loop then slows down, or with longer ones
+ * if they are at least a fifth and many, because the work then shrinks (gauss_4x4, gauss_16x16). A
+ * few longer ones at the beginning are warm-up. A few shorter ones use up work that was prepared
+ * before.
  */
 #include <math.h>
 #include "facts/iterations/iterations.h"
