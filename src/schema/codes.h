@@ -55,12 +55,20 @@ enum { /* NVTX_EVENTS.eventType; _IMPORTED: NVTXT text files */
 enum { NSX_CLASS_BACKTRACE = 67 };
 /* The RUNTIME.returnValue of a query for unfinished work, which is no failure. */
 enum { NSX_RETURN_NOT_READY = 600 };
-enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* values of threadState */
-enum { /* threadBlock: a runnable thread was preempted */
-	NSX_BLOCK_UNKNOWN = 1, NSX_BLOCK_QUANTUM_END = 42,
-	NSX_BLOCK_DISPATCH, NSX_BLOCK_PREEMPTED, NSX_BLOCK_YIELD,
-	NSX_BLOCK_READY = 49, NSX_BLOCK_DEFERRED_PREEMPT = 51
-};
+/* Whether a thread that left its CPU could run: by its threadState (running, unscheduled), or by
+ * the threadBlock (quantum end, dispatch, preempted, yield; ready; deferred preemption).
+ */
+static inline int nsx_is_runnable(int64_t state, int64_t block)
+{
+	return state == 1 || state == 6 || (block >= 42 && block <= 45) || block == 49 ||
+	       block == 51;
+}
+
+/* Whether a row says why its thread left the CPU. Terminated (5) needs no states in the trace. */
+static inline int nsx_knows_states(int64_t state, int64_t block)
+{
+	return (state && state != 5) || block > 1;
+}
 
 /* Whether an overhead is the program's own: JIT, module loading and lazy loading. */
 static inline int nsx_overhead_is_load(unsigned type)

@@ -219,15 +219,6 @@ static uint32_t host_thread_of(const struct reader *r, const struct nsx_val *v)
 	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
 }
 
-/* Whether a thread could run: by its state, or by the reason why it was switched out, such as
- * preempted or quantum used up (ENUM_SAMPLING_THREAD_STATE, ENUM_SCHEDULING_THREAD_BLOCK).
- */
-static bool is_ready(int64_t state, int64_t reason)
-{
-	return state == 1 || state == 6 || (reason >= 42 && reason <= 45) ||
-	       reason == 49 || reason == 51;
-}
-
 /* Whether the state is interruptible, uninterruptible, stopped, waiting, or in the operating
  * system.
  */
@@ -241,13 +232,12 @@ static int read_switch_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_v
 {
 	struct reader *r = ctx;
 	int64_t state = nsx_i64_or(&v[3], 0), reason = nsx_i64_or(&v[4], 0);
-	bool ready = is_ready(state, reason);
+	bool ready = nsx_is_runnable(state, reason);
 	uint32_t h;
 
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
 		return 0;
-	/* The state terminated (5) is recorded even in traces without other states. */
-	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
+	r->knows_states |= !v[1].u.i && nsx_knows_states(state, reason);
 	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
 	h = host_thread_of(r, &v[2]);

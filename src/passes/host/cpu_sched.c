@@ -32,16 +32,6 @@ struct part {
 
 /* Rows ---------------------------------------------------------------------*/
 
-/* Whether a thread that is off the CPU could run: its state is "running", or the reason is ready,
- * preempted, or quantum used up.
- */
-static bool is_runnable(int64_t state, int64_t block)
-{
-	return state == NSX_THREAD_RUNNING ||
-	       (block >= NSX_BLOCK_QUANTUM_END && block <= NSX_BLOCK_YIELD) ||
-	       block == NSX_BLOCK_READY || block == NSX_BLOCK_DEFERRED_PREEMPT;
-}
-
 /* Reads a scheduling row. False: the row is defective. */
 static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct cpu_event *ret)
 {
@@ -59,11 +49,8 @@ static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct
 		.at_ns = v[START].u.i,
 		.cpu = cpu == (int32_t)cpu ? (int32_t)cpu : NO_CPU,
 		.in = v[IN].u.i != 0};
-	ret->runnable = !ret->in && is_runnable(state, block);
-	/* the end of a thread is recorded even without other states */
-	p->knows_states |= !ret->in &&
-			   ((state && state != NSX_THREAD_TERMINATED) ||
-			    block > NSX_BLOCK_UNKNOWN);
+	ret->runnable = !ret->in && nsx_is_runnable(state, block);
+	p->knows_states |= !ret->in && nsx_knows_states(state, block);
 	return true;
 }
 
