@@ -407,8 +407,8 @@ static bool is_select(const char *sql)
 
 static int ask_sql_refuse(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may be run, with pure "
-			"functions; text is in string, by id");
+	return nsx_fail(err, NSX_E_DENIED, "this may not be read: give one SELECT on tables of events, with "
+			"functions that only compute; texts are in the table string, by id");
 }
 
 /* Rewords an error of SQLite in terms of the user's SELECT. */

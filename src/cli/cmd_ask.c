@@ -21,13 +21,13 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
 	OPT(0, "csv", NULL, NULL, FLAG, csv, "first table of the answer, as CSV"),
 	OPT(0, "limit", "top", "N", INT, limit,
-	    "rows of a table (default 20; of CSV all that the answer has)",
+	    "rows of each table (default 20; with --csv all)",
 	    .least = 1, .most = 100000),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "ask about this part only, as explain takes it"),
 	OPT(0, "reach", NULL, "S", REAL, reach_s,
-	    "with --window, of a huge trace: read only what begins at most S "
-	    "seconds from the window, as explain does", .most = 1e9),
+	    "with --window: of a huge trace, do not read rows that begin more than S seconds from "
+	    "the window", .most = 1e9),
 	NSX_OPTS_ENGINE(struct args),
 	NSX_OPT_THREADS(struct args),
 };

@@ -32,7 +32,8 @@ static const struct nsx_opt opts[] = {
 	    "record only from where the program says so: cudaProfilerApi, nvtx, ... as "
 	    "nsys's own option"),
 	OPT(0, "extra-nsys", NULL, "OPTIONS", STR, extra,
-	    "more options for nsys profile, in one argument; one that we use, too, replaces ours"),
+	    "more options for nsys profile, in one argument; they replace the same options of the "
+	    "preset"),
 	OPT(0, "warmup-skip", NULL, "PCT", REAL, warmup_pct,
 	    "leave this share of the capture's beginning out of the explanation"),
 	OPT(0, "keep-rep", NULL, NULL, FLAG, keep_rep, "keep the .nsys-rep as it is (the default)"),
@@ -41,8 +42,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "delete-rep", NULL, NULL, FLAG, delete_rep,
 	    "export it with nsys and delete the .nsys-rep"),
 	OPT(0, "export", NULL, NULL, FLAG, export,
-	    "export to trace.sqlite with nsys in any case; else only where the "
-	    "report holds what this program does not read as it is"),
+	    "export to trace.sqlite with nsys in any case, not only if the "
+	    "report has content that this program cannot read"),
 	OPT(0, "convert", NULL, NULL, FLAG, convert, "write trace.pftrace for Perfetto as well"),
 	OPT(0, "digest", NULL, NULL, FLAG, digest,
 	    "write trace.nsxd as well, for fleet: of many ranks only digests "
@@ -375,8 +376,8 @@ const struct nsx_cmd nsx_cmd_capture = {
 	       "'nsys-explain fleet' reads.\n\n"
 	       "A service, such as an LLM server, is started once with nsys launch "
 	       "--session-new=NAME, and recorded with --session NAME as often as you like.\n\n"
-	       "Ctrl-C ends the command and keeps what was recorded; a second one gives the "
-	       "recording up. When the capture is over, everything that it started is ended, "
+	       "Ctrl-C ends the command and keeps what was recorded; a second one discards "
+	       "the recording. When the capture is over, everything that it started is ended, "
 	       "too.\n\n"
 	       "The exit code is the command's own where that is not 0, 130 after Ctrl-C, 3 if "
 	       "there is no capture, or one without any event.",

@@ -34,7 +34,7 @@ int nsx_cmd_partial(const char *why);
 
 #define NSX_OPT_LEDGER(T)                                                     \
 	NSX_OPT(T, 0, "ledger", NULL, "FILE", STR, ledger,                    \
-		"append a line a finding: key, promised and won in percent, "  \
+		"append a line for each finding: key, promised and won in percent, "  \
 		"kept; 'ledger' sums them up")
 
 /* Prints the block of --print-schema: the tables in use, then all tables. */

@@ -29,20 +29,21 @@ static const struct nsx_opt opts[] = {
 	    .words = "all, kernels, copies, memcpy, memset, graphs, api, cuda, nvtx, nvtx-kernel, "
 		     "libraries, osrt, sched, counters, gpu-metrics, memory, queues, findings"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, o.nvtx_prefix,
-	    "only NVTX ranges and marks whose names begin so"),
+	    "only NVTX ranges and marks whose names begin with TEXT"),
 	OPT(0, "window", NULL, "A..B", STR, o.window,
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or 5ns..9ns on the "
 	    "trace's clock, as reports print it; nvtx:NAME, from the first range of that name to "
-	    "the last; phase:NAME, the phase that reports call so, for which the trace is loaded"),
+	    "the last; phase:NAME, a phase by its name in a report (the trace is loaded to find "
+	    "it)"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "gpu", NULL, "FORM", WORD, gpu,
 	    "GPU work in packets: native (Perfetto 54 and later, the default), or tracks, slices "
 	    "that older versions show, too", .words = "native or tracks"),
 	OPT(0, "max-size", NULL, "SIZE", SIZE, max_size,
-	    "size of the file at most, such as 400M: what is too much is dropped, first OS "
-	    "runtime calls, scheduling and depths of queues, then CUDA calls "
-	    "that caused no GPU work, then NVTX marks"),
+	    "greatest size of the file, such as 400M. If there is more, it leaves out OS runtime "
+	    "calls, scheduling and depths of queues, then CUDA calls that caused no GPU work, "
+	    "then NVTX marks"),
 	OPT(0, "no-metadata", NULL, NULL, FLAG, o.no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
 	OPT('s', "step", NULL, "STEP", WORD, step,
@@ -51,8 +52,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "keep the export of a .nsys-rep as FILE"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "an nsys that exports a .nsys-rep first, for what of a report this "
-	    "program does not read (warnings say what)"),
+	    "export a .nsys-rep with this nsys first, because of content that this program "
+	    "cannot read (warnings say what)"),
 	OPT(0, "no-compress", NULL, NULL, FLAG, o.no_compress,
 	    "leave the packets of a .pftrace as they are"),
 	OPT(0, "force", NULL, NULL, FLAG, force, "replace what is there, whatever wrote it"),

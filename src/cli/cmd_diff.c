@@ -54,7 +54,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "md", NULL, NULL, FLAG, md, "a comment for a pull request on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
-	    "all rows in tables/; else those beyond 100 000 are one row"),
+	    "all rows in tables/; without it, rows beyond 100 000 are summed up in one"),
 	NSX_OPT_LEDGER(struct args),
 	NSX_OPT_NOTICES(struct args),
 	NSX_OPT_THREADS(struct args),
@@ -366,8 +366,8 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "one way, while another GPU changes the other way, or the mean does by more than "
 	       "one or two slow units: pauses go away, but every unit becomes slower. If nothing "
 	       "is proven of a typical unit, the mean is judged: more than one or two slow units "
-	       "come or go, its interval excludes 0, and units dealt out at random seldom differ "
-	       "so much. Anything else is inconclusive; the report says why, and what would "
+	       "come or go, its interval excludes 0, and units assigned to the sides at random "
+	       "seldom differ as much. Anything else is inconclusive; the report says why, and what would "
 	       "settle it. One or two captures a side cannot tell how much runs of the same code "
 	       "differ; three or more can.\n\n"
 	       "Whole runs last from the first GPU operation to the last, without one-time gaps. "

@@ -41,7 +41,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all", .most = 1000000),
 	OPT(0, "all-rows", NULL, NULL, FLAG, o.all_rows,
-	    "all rows in tables/; else those beyond 100 000 are one row"),
+	    "all rows in tables/; without it, rows beyond 100 000 are summed up in one"),
 	OPT(0, "format", NULL, "FORMAT", WORD, o.format,
 	    "csv, or parquet: tables/ has each table as CSV and as Parquet",
 	    .words = "csv or parquet"),
@@ -57,8 +57,8 @@ static const struct nsx_opt opts[] = {
 	    "clock, as reports print it; nvtx:NAME, from the first range of that name to the last; "
 	    "phase:NAME, a phase by its name in a report; step:KIND, a typical step of an engine"),
 	OPT(0, "reach", NULL, "S", REAL, o.reach_s,
-	    "with --window, of a huge trace: read only what begins at most S seconds from the "
-	    "window, where rows are in order; see below", .most = 1e9),
+	    "with --window: of a huge trace, do not read rows that begin more than S seconds from "
+	    "the window; see below", .most = 1e9),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "pass", NULL, "ID[,ID]", STR, o.only,
@@ -66,10 +66,10 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "skip", NULL, "ID[,ID]", STR, o.skip, "all but these analyses"),
 	OPT(0, "what-if", NULL, "SPEC", LIST, what_if,
 	    "price a change by replay, such as no:cudaMalloc, kernel:/gemm/:2x, "
-	    "host:inf or comm:hidden; each alone, and all together"),
+	    "host:inf or comm:hidden; several are priced alone and together"),
 	OPT(0, "replay-ops", NULL, "N", INT, o.replay_ops,
-	    "replay at most so many operations (an eighth of the trace, 16384 "
-	    "to 131072; all of a window that has up to 32768)", .most = INFINITY),
+	    "replay at most N operations (default: an eighth of the trace, 16384 to 131072; all of "
+	    "a window that has up to 32768)", .most = INFINITY),
 	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files",
 	    .is_json = true),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
@@ -77,8 +77,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, "FILE", STR, html, "report.html alone, as FILE; - is stdout"),
 	OPT(0, "html-max", NULL, "SIZE", SIZE, o.html_bytes,
-	    "size of report.html at most, such as 500k or 20M (8M); events that do "
-	    "not all fit are shown where it matters"),
+	    "size of report.html at most, such as 500k or 20M (8M); if not "
+	    "all events fit, those of the times that matter are shown"),
 	OPT(0, "html-events", NULL, "WHICH", WORD, o.html_events,
 	    "auto, none or all of the events in report.html's timeline",
 	    .words = "auto, none or all"),
@@ -86,8 +86,9 @@ static const struct nsx_opt opts[] = {
 	    "also write verdict, shares and prices as OpenMetrics text, for a scrape "
 	    "or a dashboard"),
 	OPT(0, "classic", NULL, NULL, FLAG, classic,
-	    "what readers of nsys-llm-explain look for, too: five sections of report.md under "
-	    "their published names, a line of figures each on stdout; also under that name"),
+	    "adds what readers of nsys-llm-explain look for: five sections of report.md under "
+	    "their published names, and a line of figures for each on stdout; a program called by "
+	    "that name does so, too"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
@@ -95,8 +96,8 @@ static const struct nsx_opt opts[] = {
 	    "print an analysis's definition and the SQL that gives its numbers"),
 	NSX_OPT_THREADS(struct args),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
-	    "an nsys that exports a .nsys-rep first, to read what this program "
-	    "cannot read of a report (warnings say what)"),
+	    "export a .nsys-rep with this nsys first, because of content that this program "
+	    "cannot read (warnings say what)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "write the export of a .nsys-rep, too"),
 	OPT(0, "progress", NULL, "WHEN", WORD, progress,

@@ -72,9 +72,9 @@ const struct nsx_cmd nsx_cmd_verify = {
 	.usage = "BEFORE AFTER [--finding N] [--ledger FILE]",
 	.summary = "whether what the first report promised was won",
 	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less than half: what it "
-	       "promised, and what was won. Where several are gone, what all of them won counts "
-	       "for each. A promise is kept where 0.8 to 1.25 times as much was won, or as much as "
-	       "its range says. Exit 0: all were kept; 1: not, or no finding is gone, or the sides "
+	       "promised, and what was won. If several are gone, the gain of all of them together "
+	       "counts for each. A promise is kept if 0.8 to 1.25 times as much was won, or as "
+	       "much as its range says. Exit 0: all were kept; 1: not, or no finding is gone, or the sides "
 	       "cannot be compared.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"

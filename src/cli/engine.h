@@ -28,9 +28,9 @@ struct nsx_engine {
 #define NSX_OPT_STEPS_FROM(T, field)                                          \
 	NSX_OPT(T, 0, "steps-from", NULL, "FILE", STR, field,                 \
 	    "JSON object that maps kinds of steps (decode, prefill, mixed, idle, " \
-	    "training, counted) to names of NVTX ranges, with %d where their " \
-	    "number of decodes stands, %p of prompts, %r of requests, %t of " \
-	    "tokens, %n of anything, and * for any end")
+	    "training, counted) to names of NVTX ranges. In a name, %d stands "  \
+	    "for a number of decodes, %p of prompts, %r of requests, %t of "    \
+	    "tokens, %n for any number, and * for any end")
 
 /* Reads the given files; opts borrows their content. Errors: NSX_E_USAGE. Owner: the caller,
  * nsx_engine_done, even after a failure.

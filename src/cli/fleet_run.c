@@ -24,9 +24,9 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html, "report.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
-	    "all rows in tables/; else those beyond 100 000 are one row"),
+	    "all rows in tables/; without it, rows beyond 100 000 are summed up in one"),
 	OPT(0, "show-hosts", NULL, NULL, FLAG, show_hosts,
-	    "print each host's name, of digests its hash"),
+	    "print each host's name; a digest only has its hash"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no first page"),
 };
 

@@ -40,10 +40,10 @@ twice=$(for f in "$fix"/*.sqlite; do "$prog" ask "$f" finding 1 2>/dev/null | se
 if [ -z "$twice" ]; then ok; else bad "a place is said twice: $twice"; fi
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
 says '^2 +low +2.4 ms +0 +replayed' "$fix/replay_outside.sqlite" verdict # at the low end poll ends as recorded, so nothing is won
-refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
-refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
-refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
-refuses "only one SELECT" "$t" sql "ATTACH 'x' AS y"
+refuses "give one SELECT" "$t" sql 'DELETE FROM kernel'
+refuses "give one SELECT" "$t" sql 'SELECT * FROM StringIds'
+refuses "give one SELECT" "$t" sql "SELECT load_extension('x')"
+refuses "give one SELECT" "$t" sql "ATTACH 'x' AS y"
 refuses "no function 'REGEXP'; text is compared with LIKE" "$t" sql "SELECT count(*) FROM kernel WHERE name REGEXP 'a'"
 refuses "no column or table 'strt'" "$t" sql "SELECT strt FROM kernel WHERE name = '$(printf '%2000s' x)'"
 refuses "no column or table 'strat_ns'; did you mean 'start_ns'. kernel has rid, start_ns" "$t" sql 'SELECT strat_ns FROM kernel'

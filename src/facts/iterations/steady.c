@@ -218,8 +218,8 @@ static enum likeness judge_iteration(struct judge *j, const struct group *g, siz
 	if (!i)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it warms up", g->at);
 	else if (i + 1 == g->n)
-		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
-					    "next start ends it", g->at + i);
+		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, which "
+					    "has no certain end", g->at + i);
 	else if (load_ns && !j->loads_on)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %s of module loading or compiling",
 					    g->at + i, nsx_text_ns(a, (double)load_ns));
@@ -278,7 +278,10 @@ struct run {
 	size_t from, to; /* iterations of the run: LIKE and MILD ones. MILD ones at its end count
 			    if there are RECURS or more                      */
 	size_t nlike, nmild; /* nmild: MILD iterations since the last LIKE one */
-	int64_t alike; /* MILD iterations directly before the first LIKE one, see count_alike */
+	/* number of MILD iterations directly before the first LIKE one: above 0 if they are
+	 * shorter than usual, below 0 if longer
+	 */
+	int64_t alike;
 };
 
 /* Finds the run with most iterations. */
@@ -363,6 +366,9 @@ static void fill_activity_bins(const struct nsx_facts *f, const struct nsx_windo
 	}
 }
 
+/* Tries the stretch of bins in which active bins outnumber the others by the most. Bins are active
+ * if the GPU is at least half as busy in them as in its busy ones.
+ */
 static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 			 struct nsx_steady *ret)
 {

@@ -579,7 +579,7 @@ NSX_DEFINE_SUMMARY(dimensions,
 	       "below 30 %. There are too few streams if grids are too small and kernels overlap "
 	       "for less than 5 % of their time.",
 	.derived_from = "the other sections, for the GPU that sets the pace",
-	.limitations = "figures marked all GPUs are sums; other sections show the other GPUs",
+	.limitations = "figures marked 'all GPUs' are sums; other sections show the other GPUs",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&answers_layout, NULL});

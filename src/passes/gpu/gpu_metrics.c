@@ -332,9 +332,9 @@ static void gpu_metrics_say_lost(const struct nsx_metrics *m, struct nsx_section
 			       (long long)x->n, nsx_md_name(out, name), x->gpu < 0 ? "" :
 			       nsx_say(out, " of GPU %lld", (long long)x->gpu));
 	}
-	nsx_note(out, "%lld of %lld samples have no usable time, counter or "
+	nsx_note(out, "left out: %lld of %lld samples, without a usable time, counter or "
 		 "value (a counter that wraps reads below zero "
-		 "or above 100 %%) and are left out%s%s", (long long)m->bad, (long long)m->samples, list,
+		 "or above 100 %%)%s%s", (long long)m->bad, (long long)m->samples, list,
 		 m->nlost > SHOWN ? ", ..." : "");
 }
 

@@ -585,9 +585,9 @@ NSX_DEFINE_PASS(kernel_shape,
 	       "purpose, are left out of these shares. Categories group kernels by the first "
 	       "pattern that occurs in the name; a kernel without a match is other.",
 	.derived_from = "kernel rows and the limits of the GPU in the trace",
-	.limitations = "theoretical: achieved occupancy needs GPU metrics; kernels that run side "
-		       "by side share the GPU; clusters and smaller shared-memory carve-outs are "
-		       "not considered",
+	.limitations = "occupancy is theoretical (the achieved one needs GPU metrics); kernels "
+		       "that run side by side share the GPU; clusters and smaller shared-memory "
+		       "carve-outs are not considered",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true,

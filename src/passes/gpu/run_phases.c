@@ -101,7 +101,7 @@ static int run_phases_run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
 		nsx_md_text(out, "%s%s, found by NVTX ranges or by GPU work; findings are "
-			    "judged on %s, %s.",
+			    "about the phase %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
 			    !shown || shown->nrows == table->nrows ? "" :
 				    nsx_say(out, " (%zu only in `tables/run_phases.csv`)",

@@ -275,7 +275,8 @@ static void say_backpressure(const struct work *w, struct nsx_section *out, stru
 		nsx_string(w->is_measured ? "overhead" :
 			   inferred	  ? "inferred" : NULL));
 	if (!w->is_measured)
-		nsx_note(out, "the trace has no CUDA overhead rows: back-pressure is %s", inferred ?
+		nsx_note(out, "the trace has no CUDA overhead rows: whether the GPU's queue was "
+			 "full is %s", inferred ?
 			 "inferred from long launches during which the stream's previous work "
 			 "still ran" :
 			 "not known; no launch is long enough to show it");

@@ -49,7 +49,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	static const char *const how[NSX_NSTEADY] = {
 		[NSX_STEADY_ITERATIONS] = "the longest run of similar iterations",
-		[NSX_STEADY_ACTIVITY] = "the stretch in which active parts outnumber the others most",
+		[NSX_STEADY_ACTIVITY] = "the longest stretch in which the GPU is mostly busy",
 		[NSX_STEADY_PHASE] = "a phase named by an NVTX range, without the idle time at its "
 				     "ends",
 		[NSX_STEADY_TRIMMED] = "all of it, without the idle time at its ends",
@@ -89,7 +89,7 @@ static int windows_run(const struct nsx_run *run, struct nsx_section *out,
 			      nsx_has_window(t) ||
 					      !t->ndevices ? "" :
 			      ". GPU times and shares refer to it; calls and ranges of the host "
-			      "count over the whole trace");
+			      "are counted over the whole trace");
 	if (nsx_has_window(t))
 		nsx_md_bullet(out, "**Requested window**, which all tables cover: "
 			      "%s%s", windows_describe(out, &t->user), say_part(out, t));

@@ -177,7 +177,7 @@ NSX_DEFINE_SUMMARY(findings, .title = "Findings in full",
 	       "ones, and those about the capture come last.",
 	.derived_from = "the trace and the facts, whatever sections are shown; priced by replay on "
 			"the judged window",
-	.limitations = "durations of kernels and copies stay as recorded; whether the host can do "
-		       "without a wait that was removed is not known", NSX_LAYOUT(layout),
+	.limitations = "durations of kernels and copies stay as recorded; it is not known whether "
+		       "the host needs a wait that was removed", NSX_LAYOUT(layout),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_top = true, .is_verdict = true);
