@@ -327,8 +327,8 @@ static void ask_time_add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NEXT] = nsx_string(g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 }
 
-/* Finds the `limit` longest gaps of the window, longest first. *ret_all: the number of all. ret has
- * room for twice as many, so that one sort puts many of them in their place.
+/* Finds the `limit` longest gaps of the window, longest first. *ret_all: the number of all gaps.
+ * ret has room for 2 * limit, so that a sort is needed only once for `limit` gaps.
  */
 static size_t longest_gaps(struct nsx_answer *a, struct nsx_long_gap *ret, size_t *ret_all)
 {

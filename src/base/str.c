@@ -631,8 +631,8 @@ static void set_keys_from(struct sorting *x, struct nsx_keyed *v, size_t n, size
 	}
 }
 
-/* Sets keys to the letters from the first byte at which the texts, equal up to `from`,
- * differ from that of `like`; returns that byte.
+/* Finds the first byte at which one of the texts differs from that of `like`; all are equal up to
+ * byte `from`. Sets keys to the letters from that byte on, and returns it.
  */
 static size_t set_keys_after_common(struct sorting *x, nsx_str like, struct nsx_keyed *v,
 				    size_t n, size_t from)

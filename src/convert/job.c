@@ -131,7 +131,9 @@ static int convert_all(const struct nsx_convert_job *job, const struct nsx_trace
 	return rc;
 }
 
-/* Converts all traces with the content that o leaves. Returns 1 if the file became too large. */
+/* Converts all traces, without the content that the options leave out. Returns 1 if the file became
+ * too large.
+ */
 static int try_conversion(const struct nsx_convert_job *job,
 			  const struct nsx_trace_place *places, struct nsx_converted *ret,
 			  struct nsx_err *err)

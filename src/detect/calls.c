@@ -90,7 +90,10 @@ struct calls {
 	size_t nserved;	  /* pool allocations of all threads that follow no wait */
 	int64_t served_ns;
 	size_t barrier, barriers_end; /* the thread's range of barriers that may matter */
-	int64_t *later_ns; /* by barrier, see find_later; NULL: the replay makes it superfluous */
+	/* by barrier: idle time after it that it does not cause (find_later); NULL: not needed,
+	 * because the replay gives prices
+	 */
+	int64_t *later_ns;
 	struct nsx_edge edge[2]; /* both ends of the window the user asked for */
 	int64_t idle_ns; /* idle time of the limiting GPU while the host is busy */
 	int64_t all_idle_ns; /* idle time of the limiting GPU                */

@@ -206,7 +206,7 @@ static int price_pieces(struct comm *c, int64_t turn_ns, struct nsx_finding *f, 
 }
 
 /* Prices even work, if uneven work between collectives causes the waiting: each rank does the mean.
- * A replay of each rank at its own pace would leave all of its own work to it.
+ * The usual remedy only removes the waits and leaves each rank the work that it has.
  */
 static int price_shares(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
 {

@@ -27,7 +27,7 @@ struct nsx_detect {
 	struct nsx_window w;	   /* the judged window                      */
 	double length_ns;	   /* its length                             */
 	bool is_pytorch;	   /* the trace shows PyTorch                */
-	uint8_t *library; /* one bit per call, see nsx_is_librarys     */
+	uint8_t *library; /* a bit for each call: a library makes it (nsx_is_librarys) */
 	bool has_mpi;	   /* launching threads call MPI                */
 	/* idle time of the limiting GPU in the judged window, by cause */
 	int64_t idle_ns[NSX_NCAUSES];
@@ -117,8 +117,8 @@ int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err) NSX_CHECKED;
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group);
 
-/* Where time is spent, for several things at once: by thing, the kind of range with most of the
- * time and the frame that called for most of it.
+/* Finds where time is spent. For each of several things it gives the kind of range in which most of
+ * the time lies, and the frame that called for most of it.
  */
 struct nsx_places;
 struct nsx_places *nsx_new_places(struct nsx_detect *d);

@@ -37,8 +37,8 @@ struct item {
 	double replayed_ns; /* adds_ns without the finding's limit           */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
-	double worth_ns; /* see worth                                        */
-	double rank_ns; /* the same, or without a price the time at stake    */
+	double worth_ns; /* gain that it adds to the findings above it (worth) */
+	double rank_ns; /* worth_ns, or without a price the time at stake    */
 	bool is_capture;
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
@@ -244,8 +244,8 @@ static struct nsx_plan plan_after(struct pricing *p, struct nsx_plan first, stru
 	return (struct nsx_plan){v, first.n + then.n};
 }
 
-/* Prices the gain that each remaining remedy adds to those applied and to that of `with`, in time
- * of its own set of processes.
+/* Prices what each remaining remedy adds if the applied ones and that of `with` are made, too. The
+ * gain counts in the remedy's own set of processes.
  */
 static int price_with(struct pricing *p, struct item *with, struct nsx_err *err)
 {
@@ -382,9 +382,9 @@ static void tell_other_ways(struct pricing *p, struct nsx_finding *f, struct ite
 				 nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS));
 }
 
-/* Whether a finding remains one of its own although it adds nothing to what the lead may win: it
- * adds to what the lead certainly wins. The best finding remains only if it wins more than the lead
- * may.
+/* Whether a finding stays separate although it adds nothing to the most that the lead may win: it
+ * adds to what the lead certainly wins. The best finding stays separate only if it wins more than
+ * the lead may win at most.
  */
 static bool stands_alone(const struct pricing *p, const struct item *lead,
 			 const struct item *beside, const struct item *x)
@@ -417,9 +417,10 @@ static size_t rank_join(struct pricing *p, const struct item *lead, const struct
 	return n;
 }
 
-/* Applies the best remaining remedy, or the finding that leads it, joins those that then add
- * nothing, and prices the others anew. Those that add nothing to the best are joined to another
- * lead only if the best adds little to it and it wins nearly as much.
+/* Applies the best remaining remedy, or instead that of the finding that leads it (choose_leader),
+ * joins the findings that add nothing to the applied one, and prices the others anew. Findings that
+ * add nothing to the best are joined, too, if the leader wins nearly as much as the best and the
+ * best adds little to the leader.
  */
 static int apply_next(struct pricing *p, struct item *best, struct nsx_err *err)
 {

@@ -27,8 +27,8 @@ struct trips {
 	struct nsx_row_list rows[NLISTS]; /* rows of all trips, those of the current trip last */
 	size_t kept[NLISTS];		  /* number of rows that belong to earlier trips */
 	bool has_waited;
-	/* consecutive trips, since the thread waited for the GPU or copied outside of any trip, or
-	 * had two trips without work between them
+	/* number of consecutive trips. It begins anew if the thread waits for the GPU or copies
+	 * outside of a trip, or if there is no work between two trips.
 	 */
 	unsigned nrow;
 	int64_t out_bytes, back_bytes, host_ns; /* sums over the current trip */

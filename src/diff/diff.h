@@ -120,7 +120,7 @@ struct nsx_step {
 struct nsx_delta {
 	int64_t before_ns, delta_ns; /* after = before_ns + delta_ns */
 };
-struct nsx_split_row { /* see enum nsx_split */
+struct nsx_split_row { /* a part of a share */
 	enum nsx_cause cause;
 	const char *detail; /* "": none */
 	struct nsx_delta d;
@@ -168,8 +168,8 @@ struct nsx_totals_change {
 	struct nsx_totals side[2];
 	double host_speed; /* duration of equal calls, after / before; NAN: not known */
 	bool same_bytes, same_threads; /* bytes, or threads, are within 2 % of each other */
-	/* whichever of threads and bytes is decisive is the same, so a shorter run did not just do
-	 * less work
+	/* threads or bytes, whichever decides (totals.c), are the same: a shorter run did not just
+	 * do less work
 	 */
 	bool same_work;
 	bool in_step; /* both sides launch the same kernels in the same order */
@@ -324,8 +324,8 @@ const char *nsx_text_change(struct nsx_arena *a, double ns);
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
 #define NSX_SEEN 0.0005 /* least ratio that is shown as other than 0.0 % */
 
-/* A lane's name: "rank 3" or "GPU 0". If the GPU has several processes, with the process. If the
- * GPU with the same work has another number after, with that number.
+/* A lane's name: "rank 3" or "GPU 0". It includes the process if the GPU has several, and the
+ * number after if the work moved to a GPU with another number.
  */
 const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane, struct nsx_arena *a);
 /* Says why digests do not tell which kernels changed. */
@@ -358,7 +358,9 @@ bool nsx_wholes_tell(const struct nsx_diff *d);
  * calls shows.
  */
 double nsx_noise_of_host(const struct nsx_totals_change *c, double least);
-/* The same of copies, as the host itself copies memory that is not pinned. */
+/* Noise of copies between two runs of the same code: `least`, or what the speed of the host's calls
+ * shows, because the host itself copies memory that is not pinned.
+ */
 double nsx_noise_of_copies(const struct nsx_totals_change *c, double least);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
@@ -387,8 +389,8 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 /* a finding of the side before that disappeared or halved, and the gain it promised */
 struct nsx_promise {
 	const struct nsx_side_finding *finding;
-	/* gain, as a share of the same time as `won`: the finding's share, or less if that is the
-	 * share of a judged part and `won` is about the whole run
+	/* The promised gain, as a share of the same time as `won`. It is less than the finding's
+	 * share if the finding is about a judged part and `won` about the whole run.
 	 */
 	double share;
 	double won;    /* gain by all disappeared findings together, relative to the time before */

@@ -92,5 +92,5 @@ void nsx_count_launches(const struct nsx_lane *lane, const uint32_t *number, dou
  */
 double nsx_common_launches(const struct nsx_kernels *kernels, const double *const n[2],
 			   size_t text);
-/* The same of launches per unit of both sides, by base name. */
+/* nsx_common_launches of the launches per unit of two pools, by base name. */
 double nsx_likeness(const struct nsx_kernels *kernels, const struct nsx_pool pool[2]);

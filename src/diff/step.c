@@ -271,11 +271,10 @@ static void raise_by_host(const struct nsx_diff *d, uint32_t lane, struct nsx_st
 					"the whole reason; 3 runs a side would tell");
 }
 
-/* Raises the floor by the drift of the captures. If captures are too few for the interval to
- * include the difference between captures, raises it by that difference, and by how much the host's
- * time differs between runs, too. A drift that all
- * captures share is equal on both sides, so with enough captures only differences between drifts
- * count.
+/* Raises the floor by the drift of the captures. With few captures the interval does not include
+ * the difference between captures, so the floor is raised by that difference, too, and by how much
+ * the host's time differs between runs. With enough captures only differences between their drifts
+ * count, because a drift that all share is equal on both sides.
  */
 static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
 {

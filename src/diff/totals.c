@@ -18,7 +18,7 @@
 #define OF_MIGRATION_NS 2e5
 /* least change, relative to the whole run, of a part that decides something */
 #define OF_WHOLE 0.02
-#define NO_CHANGE 0.05	  /* a change of the whole run below this is none; see judge_pair */
+#define NO_CHANGE 0.05	  /* a smaller change of the whole run is none (judge_pair) */
 /* a unit counts as alike if at least this share of its kernel time is in equal kernels */
 #define SAME_KERNELS 0.9
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */

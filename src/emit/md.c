@@ -29,7 +29,7 @@ static const char *const headings[] = {
 	"NVTX",
 	"NVTX by process",
 	"Processes",
-	NULL, /* sections with other headings */
+	NULL, /* here come sections whose headings are not in this list */
 	"Checked and fine",
 	"Capture quality",
 };

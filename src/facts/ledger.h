@@ -25,8 +25,8 @@ extern const char *const nsx_ledger_names[NSX_NLEDGER]; /* "compute", ...    */
 struct nsx_account {
 	enum nsx_ledger_class cls;
 	enum nsx_cause cause; /* cause of idle time, else 0                  */
-	uint32_t place; /* see nsx_account_place: a kernel's name, enum nsx_comm_op, the
-			   kind of a copy, or a text of the facts            */
+	uint32_t place; /* a kernel's name, enum nsx_comm_op, the kind of a copy, or a text of the
+			   facts; nsx_account_place gives it as text         */
 	size_t count;	/* number of operations, or of pieces of idle time */
 	int64_t ns;
 	int64_t short_ns; /* host code only: the time in pieces below NSX_SHORT_HOST_NS */

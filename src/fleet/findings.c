@@ -541,8 +541,8 @@ static void findings_find(struct nsx_freport *r)
 	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
 }
 
-/* Adds to "missing ranks" the transfer time that cannot be waiting among the ranks that are
- * present.
+/* Adds evidence to the finding on missing ranks: the transfer time, in which no rank that is
+ * present waits for another one.
  */
 static void prove_missing(struct nsx_freport *r)
 {

@@ -282,8 +282,8 @@ struct nsx_mended {
 };
 /* Number of steps in which at least one of these ranks was recorded. */
 size_t nsx_fleet_steps_of(const struct nsx_fleet *f, const uint32_t *ranks, size_t n);
-/* Mean time in ns that a step saves in which these ranks were recorded. Adds to passed unless it is
- * NULL.
+/* The time in ns that a step would save, as a mean over the steps in which these ranks were
+ * recorded. Adds to passed unless it is NULL.
  */
 int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,

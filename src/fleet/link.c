@@ -53,7 +53,7 @@ struct links { /* communicators that are compared: transfers above the usual, an
 	bool *is_within;	/* whether all ranks are of one host */
 	/* the communicators are of one family, so their k-th collectives are alike */
 	bool are_aligned;
-	bool are_pairs_unknown; /* see nsx_has_unknown_pairs */
+	bool are_pairs_unknown; /* who waits for whom is not known (nsx_has_unknown_pairs) */
 	size_t length;	  /* most collectives of one of them */
 	double *excess, *n;
 	bool *is_usual;

@@ -151,9 +151,9 @@ static int64_t bound_ns(const struct nsx_matcher *m, const struct nsx_mchannel *
 	return a == b || (m->has_clock[a] && m->has_clock[b]) ? KNOWN_BOUND_NS : NSX_CLOCK_BOUND_NS;
 }
 
-/* Whether z may be of y's communicator: it is, or both are unknown. Of these, ranks at power-of-two
- * distances are tried, as in meshes: the nearest one, and further ones with known clocks, which
- * need few places to be searched.
+/* Whether y is compared with z, a channel of the rank `by` ranks before. Either both have the same
+ * communicator, or both have an unknown one and `by` is a power of two, as in meshes: 1, or more if
+ * both clocks are known, because then few places need to be searched.
  */
 static bool may_be_own(const struct nsx_matcher *m, const struct nsx_mchannel *y,
 		       const struct nsx_mchannel *z, uint32_t by)
@@ -164,9 +164,9 @@ static bool may_be_own(const struct nsx_matcher *m, const struct nsx_mchannel *y
 	       (!(by & (by - 1)) && (by == 1 || bound_ns(m, z, y) <= KNOWN_BOUND_NS));
 }
 
-/* Aligns a channel with one of its own communicator. The first channel is needed because a channel
- * whose ends disagree with x's belongs to another communicator of the family, so its place on x is
- * vague.
+/* Aligns a channel with an earlier one of its own communicator, instead of with x. A channel whose
+ * ends disagree with those of x belongs to another communicator of the family, so its place on x
+ * is uncertain.
  */
 static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 		       struct nsx_mchannel *const *best, uint32_t rank)

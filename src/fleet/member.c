@@ -71,7 +71,9 @@ static int64_t start_of(const struct nsx_fmember *m, size_t k)
 	return nsx_coll_start(m->c, nsx_member_at(m, k));
 }
 
-/* Makes lengths of ranks that share a clock exact: they end together. */
+/* Replaces the lengths of a collective on ranks that share a clock by exact ones: from each start
+ * to one common end.
+ */
 static void by_starts(const struct nsx_fcomm *c, size_t k, int64_t *ns)
 {
 	int64_t least = INT64_MAX, last = INT64_MIN;

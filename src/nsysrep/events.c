@@ -652,6 +652,9 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	return rc;
 }
 
+/* Passes on the frames of a block's stacks, all of which are in memory. The user may refuse (by
+ * `again`) the frames of a stack that equals an earlier one.
+ */
 static int walk_kept(struct nsx_walker *w, const struct nsx_rep_index *x,
 		     enum nsx_rep_stacked kind, struct nsx_err *err)
 {

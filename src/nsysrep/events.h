@@ -47,7 +47,10 @@ struct nsx_rep_index {
 	int64_t nstacks[NSX_NSTACKED];
 	int64_t before[NSX_NSTACKED]; /* stacks in earlier blocks: ids count on */
 	bool is_kept[NSX_NSTACKED]; /* all stacks of the block are in memory */
-	const uint16_t *kept[NSX_NSTACKED]; /* their contents; NULL: they are not kept */
+	/* for each stack of the block: its index in content of the report's struct nsx_rep_stacks;
+	 * NULL: the block's stacks are not kept
+	 */
+	const uint16_t *kept[NSX_NSTACKED];
 	/* Bit set of the tables whose events are all among `few`: copies of events, as a message
 	 * like that of the block.
 	 */

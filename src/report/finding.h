@@ -137,7 +137,7 @@ struct nsx_finding {
 	enum nsx_price_kind price;
 	double headroom_ns, low_ns, high_ns; /* price of this remedy alone, with its range */
 	double step_ns; /* mean part of headroom_ns in a step of an engine; 0: none, or not known */
-	uint32_t set; /* the processes whose time the finding costs, see struct nsx_gain */
+	uint32_t set; /* the set of processes whose time it costs, from 1; 0: not distinguished */
 	const char *only; /* label of the process whose time the price is; NULL: the whole run's */
 	double disjoint_ns; /* gain in addition to the remedies with lower `applied` */
 	double sure_ns; /* certain gain in addition to what is certain of these */

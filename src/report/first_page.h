@@ -53,7 +53,7 @@ struct nsx_first_page {
 	 * part is judged
 	 */
 	const char **dearest;
-	const char *damage; /* see nsx_report_damage                         */
+	const char *damage; /* what is missing (nsx_report_damage); NULL: nothing */
 	double share[NSX_NUSES]; /* shares of the judged window, as a mean over GPUs */
 	double spread; /* greatest difference between the shares of GPUs, 0..1 */
 	uint32_t ngpus; /* GPUs with work in the judged window               */

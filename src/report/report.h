@@ -137,13 +137,13 @@ struct nsx_report {
 	const char *generated_at, *path; /* path: as typed                   */
 	const char *ask; /* path for `ask`; NULL: deleted                    */
 	const char *window; /* as typed; NULL: none                          */
-	double reach_s; /* see nsx_opts                                      */
+	double reach_s; /* seconds around the window that were read; 0: everything */
 	bool has_changed; /* the trace changed while it was read             */
 	const char *unpriced; /* reason why nothing was replayed; NULL: the replay ran */
-	bool is_classic;  /* see nsx_opts                                    */
+	bool is_classic; /* report.md has the sections of nsys-llm-explain   */
 	bool all_rows;	  /* tables/ has no row limit                        */
-	enum nsx_table_format format; /* see nsx_opts                        */
-	size_t html_bytes; /* see nsx_opts                                   */
+	enum nsx_table_format format; /* format of the files in tables/      */
+	size_t html_bytes; /* size limit of report.html; 0: NSX_HTML_BYTES   */
 	enum nsx_html_events html_events;
 	struct nsx_trace *own_trace;   /* set if the report owns its trace; NULL: borrowed */
 	struct nsx_schema *own_schema; /* set if the report owns its schema; NULL: borrowed */

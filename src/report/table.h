@@ -102,7 +102,7 @@ struct nsx_table {
 	struct nsx_cell *cells; /* array of nrows x ncols cells, row by row  */
 	size_t nrows, cap;
 	struct nsx_packed_rows *packed; /* rows after those in cells, packed; NULL: none */
-	size_t max_rows; /* 0: keep all; see nsx_table_expect                */
+	size_t max_rows; /* later rows are only summed; 0: all are kept      */
 	size_t nrest;	 /* rows beyond max_rows, which are only summed      */
 	bool is_short; /* rows were lost as memory was out: nsx_add_row      */
 	const struct nsx_strings *strings; /* for cells with string ids      */

@@ -28,7 +28,7 @@ struct nsx_lane_events {
 	struct nsx_buf start, length, name;
 };
 struct nsx_event_name {
-	const char *text; /* NULL: a kernel's label; see nsx_event_text      */
+	const char *text; /* NULL: the label of `kernel` (nsx_event_text)    */
 	enum nsx_event_class cls;
 	nsx_str kernel;
 };

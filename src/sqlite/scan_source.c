@@ -51,7 +51,9 @@ static bool is_block_kept(const struct nsx_sourcescan *s, size_t block)
 		(s->is_run || overlaps_time_limits(s, block)));
 }
 
-/* Counts a block as part of the last entry, which is the sum of those so far. */
+/* Adds a block to the sums of all blocks so far, which stand in the last entry of parts. Returns
+ * the number of rows that are kept.
+ */
 static size_t add_block_to_parts(struct nsx_sourcescan *s, size_t block)
 {
 	struct part *end = &s->parts[s->scan.nparts];
@@ -62,7 +64,7 @@ static size_t add_block_to_parts(struct nsx_sourcescan *s, size_t block)
 	return kept;
 }
 
-/* Divides the blocks of scans at the same places. */
+/* Divides the blocks into parts. All scans get the same parts. */
 static void divide_blocks_into_parts(struct nsx_sourcescan *const *v, size_t n)
 {
 	size_t all = 0, done = 0, nblocks = 0;

@@ -16,7 +16,7 @@ struct nsx_source_use {
 	const int *columns; /* indices in the table; -1: NULL                */
 	unsigned ncolumns;
 	nsx_row_fn fn; /* called for each row                                */
-	/* the member `again` of nsx_scan_share */
+	/* called instead of fn for repeated rows (struct nsx_scan_share) */
 	bool (*again)(void *ctx, int64_t first, int64_t id);
 	void *ctx;
 	bool is_wanted; /* rows of the block that is read next are wanted    */

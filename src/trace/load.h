@@ -207,9 +207,10 @@ struct nsx_loader {
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 
-	/* Columns that are packed before the trace has them. Those of overheads, waits and event
-	 * records are the trace's own; until rows are ordered, the waits' and records' processes
-	 * and streams are ids of the keymaps, and their calls are correlation ids.
+	/* Columns as read, which are packed when the trace gets them. Overheads, waits and event
+	 * records are read into columns of the trace itself; until rows are ordered, the processes
+	 * and streams of waits and records are ids of the keymaps, and their calls are correlation
+	 * ids.
 	 */
 	struct nsx_ops_rw {
 		int64_t *start_ns, *end_ns;

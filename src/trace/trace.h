@@ -47,7 +47,7 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	 * GPU; -1: unknown.
 	 */
 	int64_t sm_count;
-	const struct nsx_gpu_info *info; /* see nsx_device_gpu               */
+	const struct nsx_gpu_info *info; /* NULL: unknown                     */
 	nsx_str label;	      /* ordinal, "0"; if GPUs share an ordinal, gpu_id, or "0 (pid 111)" */
 	nsx_str ordinal_label; /* label if it says the ordinal, else "0 (GPU 4)" */
 	uint32_t ops_at, nops; /* its slice of ops                           */
@@ -123,7 +123,7 @@ enum {
 };
 struct nsx_ops {
 	size_t n;
-	struct nsx_packed start, length; /* see nsx_op_start, nsx_op_ns      */
+	struct nsx_packed start, length; /* read by nsx_op_start, nsx_op_ns  */
 	struct nsx_packed call; /* outermost host call: nsx_op_call          */
 	struct nsx_packed stream; /* nsx_op_stream                           */
 	/* The index of a shape (kernels), a copy (copies and memsets) or a replay (graph replays).
@@ -183,7 +183,7 @@ enum { NSX_MAX_FAILURES = 64 }; /* only the smallest codes are kept; CUDA has so
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
 	size_t n;
-	struct nsx_packed start, length; /* see nsx_call_start, nsx_call_ns  */
+	struct nsx_packed start, length; /* read by nsx_call_start, nsx_call_ns */
 	struct nsx_packed name;	/* with its version suffix: nsx_call_name    */
 	struct nsx_packed corr; /* 0: none                                   */
 	struct nsx_packed op;	/* first GPU operation it launched: nsx_call_op */
@@ -197,7 +197,7 @@ enum {
 };
 struct nsx_nvtx {
 	size_t n;
-	struct nsx_packed start, length;  /* see nsx_range_start              */
+	struct nsx_packed start, length;  /* read by nsx_range_start          */
 	const nsx_str *name;		  /* normalised                      */
 	struct nsx_packed domain;	  /* domain index: nsx_range_domain */
 	const uint8_t *kind, *flags;
@@ -438,7 +438,7 @@ struct nsx_raw_name { /* a name that was normalised                          */
 struct nsx_trace {
 	const struct nsx_schema *schema;
 	const struct nsx_strings *strings; /* complete: no text is added any more */
-	const struct nsx_step_patterns *steps_from; /* see nsx_load_opts   */
+	const struct nsx_step_patterns *steps_from; /* the user's step names; NULL: none */
 	struct nsx_process *process;
 	struct nsx_thread *thread;
 	struct nsx_device *device;
@@ -503,7 +503,7 @@ struct nsx_trace {
 	size_t nrange_labels;
 	uint32_t *rank; /* indexed by nsx_str: position of kernel and range names in text order,
 			   from 1                                            */
-	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
+	uint32_t *calls_thread, *nvtx_thread; /* read by nsx_call_thread, nsx_nvtx_thread */
 	struct nsx_arena *arena;
 };
 

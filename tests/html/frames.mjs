@@ -1,10 +1,10 @@
 /* Moves in the timeline of pages as a reader does, and prints what a frame costs. */
 // usage: [DPR=2] node frames.mjs NODE_MODULES PAGE...
-// Prints, for each page and way of moving, the median, the 95th percentile and the most
-// of 60 frames in milliseconds: processor time of the script; of all that the page's
-// thread does (script, layout, rasterising of the canvas, painting); of the browser's
-// other threads the mean; and the wall time from one frame to the next, which tells
-// nothing of the page where others use the machine.
+// Prints, for each page and way of moving, milliseconds of 60 frames: the median, the 95th
+// percentile and the maximum of the processor time of the script, of that of the page's thread
+// (script, layout, rasterising of the canvas, painting), and of the wall time between frames,
+// which says nothing about the page while others use the machine. Of the browser's other
+// threads it prints the mean processor time.
 import {createRequire} from 'node:module';
 import path from 'node:path';
 

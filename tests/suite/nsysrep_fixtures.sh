@@ -9,7 +9,8 @@
 # tests/nsysrep/differs.txt lists fixtures whose reports may differ, with the reason:
 # FIXTURE<tab>REASON.
 . "$(dirname "$0")/../suite.sh"
-# True for a capture with options of processes, but without one that real exports then have, too.
+# Selects a row from a capture that records options of processes, but not the option about GPU
+# memory, which all real exports with such options have.
 no_memory_option="SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE 'PROCESS_0:%' AND NOT EXISTS (
 	SELECT 1 FROM META_DATA_CAPTURE WHERE name LIKE '%COLLECT_GPU_MEMORY_USAGE')"
 mkdir files

@@ -14,7 +14,7 @@ struct nsx_way {
 	size_t n;
 	double coverage;   /* share of the GPU work inside the marks         */
 	double cv, score;  /* cv: standard deviation of their lengths, divided by the mean */
-	double regularity; /* min(1, n/8) / (1 + cv) x evenness, see nsx_measure_way */
+	double regularity; /* min(1, n/8) / (1 + cv) x evenness (nsx_measure_way)  */
 };
 
 struct nsx_finder {

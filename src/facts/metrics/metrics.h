@@ -32,7 +32,7 @@ struct nsx_metric { /* one counter of one GPU */
 	const char *name;  /* NULL: unnamed; freed with the facts, before the report */
 	uint32_t device;   /* index; NSX_NONE: not in the trace              */
 	int64_t gpu;	   /* number of the GPU; -1: unknown                 */
-	int64_t device_id; /* CUDA ordinal, else gpu; see by_number          */
+	int64_t device_id; /* CUDA ordinal; equal to gpu if ordinals are ambiguous */
 	int64_t period_ns;
 	size_t n; /* samples that overlap a user's window                    */
 	struct nsx_metric_scope scope[NSX_NSCOPES];
@@ -46,7 +46,7 @@ struct nsx_metric { /* one counter of one GPU */
 
 struct nsx_metric_loss { /* invalid samples of a counter */
 	int64_t gpu, type_id, metric_id, n;
-	const char *name; /* see nsx_metric */
+	const char *name; /* NULL: unnamed; freed with the facts */
 };
 
 struct nsx_metrics {

@@ -120,7 +120,8 @@ struct nsx_change {
 	int64_t least_ns; /* NSX_NO_OS_WAIT: shorter calls stay; NSX_FASTER_HOST: least length of
 			     each gap; NSX_FUSE: length of each pause (of several changes, the
 			     least)                                          */
-	int64_t most_ns;  /* NSX_NO_PEER_WAIT with an amount above 1: see there */
+	int64_t most_ns;  /* NSX_NO_PEER_WAIT with an amount above 1: the part of a wait above
+			     this stays                                      */
 	struct nsx_window when; /* only rows that begin in it; start == end: all rows */
 };
 

@@ -285,7 +285,9 @@ static const struct span_list *removed_times(const struct select *s)
 	}
 }
 
-/* Removes the change's times from a gap: from the waits, and from the code between calls. */
+/* Shortens the gap before a call by the change's times: the waits in the gap, and the code between
+ * them.
+ */
 static void shorten_gap(struct select *s, uint32_t i)
 {
 	struct edit *e = s->e;

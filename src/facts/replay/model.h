@@ -216,7 +216,7 @@ enum { STEP_START, STEP_END, STEP_OP };
 struct link { /* a dependency in its operation's list */
 	uint32_t op, next;
 	int64_t weight_ns;
-	uint32_t call; /* see struct model_dep                               */
+	uint32_t call; /* the call that requested it; or NSX_NONE            */
 };
 struct model_slice { /* a thread's calls: rows [from, to) of the trace, stored at `at` */
 	uint32_t from, to, at;

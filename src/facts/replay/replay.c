@@ -289,8 +289,8 @@ struct prices {
 	struct nsx_gain *gain;
 };
 
-/* Computes the gain of a plan. The edit with the shared changes cannot be used if both these
- * changes and later ones even ranks.
+/* Computes the gain of a plan. The edit with the shared changes cannot be used if some of them, and
+ * some later changes, make ranks even.
  */
 static int price_gain(const struct prices *x, struct player *p, size_t i, struct nsx_err *err)
 {

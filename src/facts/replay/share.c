@@ -24,7 +24,7 @@ struct sharing {
 	 * NSX_NONE.
 	 */
 	uint32_t *of;
-	uint32_t *rank, nranks; /* engines that take part in collectives      */
+	uint32_t *rank, nranks; /* list of the engines that take part in collectives */
 };
 
 /* Whether a collective includes all ranks and begins in the window on each of them. */

@@ -116,8 +116,8 @@ static const struct form {
 	struct nsx_change change;
 	unsigned takes;
 	enum nsx_spec_kind kind;
-	const char *lacks; /* with NAME: the error if no name follows. Without NAME, such words
-			      are always an error: this one                  */
+	const char *lacks; /* the error if no name follows; in a form that takes no NAME the error
+			      for these words, which are never valid; NULL: none */
 	bool is_whole; /* the form fits only if nothing follows its words    */
 } forms[] = {
 	{"no:preempt", {.verb = NSX_NO_PREEMPTION}, .is_whole = true},

@@ -50,7 +50,7 @@ static const struct nsx_layout layouts[] = {
 
 struct launched { /* kernels with a call, one per graph launch */
 	const struct nsx_trace *t;
-	uint32_t *first; /* see find_first_graph_kernels; NULL: no graph launch       */
+	uint32_t *first; /* by call: first kernel of a graph launch; NULL: no graph launch */
 	int64_t *ns;	 /* for each kernel: delay from the call's start, or from its return */
 	size_t n;
 	struct delay {

@@ -30,7 +30,7 @@ struct nsx_quality {
 void nsx_check(struct nsx_quality *q, const char *check, const char *status,
 	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* Adds a row for the subjects above SHOWN_PROCESSES, of n. */
+/* Adds a row that counts the subjects without a row of their own: SHOWN_PROCESSES of n have one. */
 static inline void nsx_check_others(struct nsx_quality *q, const char *check, const char *status,
 				    size_t n)
 {
