@@ -313,10 +313,10 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct n
 			   (long long)l->nsteps, (long long)l->nthere,
 			   l->kind == NSX_LATE_TRANSIENT ? " (transient)" : ""));
 	if (!is_link)
-		findings_prove(x, nsx_say(r, "By chance one of %u ranks would be as %s with p %s "
-					  "%.3f (ranks permuted within each step)", f->nranks,
-					  l->are_most ? "early as the others are" : "late",
-					  l->p > 0.002 ? "=" : "≤", l->p));
+		findings_prove(x, nsx_say(r, "That one of %u ranks is this %s by chance has the "
+					  "probability %s%.3f (ranks permuted within each step)",
+					  f->nranks, l->are_most ? "early" : "late",
+					  l->p > 0.002 ? "" : "≤ ", l->p));
 	if (l->explained > 0 && !is_link)
 		findings_prove(x, nsx_say_of(r, l->n, "This explains %.0f %% of [their|its] excess",
 					     100 * NSX_MIN(1, l->explained)));
@@ -439,9 +439,8 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	x->key = nsx_say(r, "desync:%lld:%u:%zu", rank, d->comm, d->k);
 	if (d->is_even) {
 		x->confidence = NSX_CONF_MEDIUM;
-		x->title = nsx_say(r, "Ranks %s are out of sequence: rank %lld calls %s where as "
-				   "many others call %s (%s), and the traces do not tell which of "
-				   "them is wrong", members, rank, got, expected,
+		x->title = nsx_say(r, "Ranks %s are out of sequence: rank %lld calls %s where half "
+				   "of them call %s (%s); the traces do not tell which is wrong", members, rank, got, expected,
 				   d->kind == NSX_DESYNC_OTHER ? "mismatch" : "desync");
 	} else if (d->kind == NSX_DESYNC_OTHER) {
 		x->title = nsx_say(r, "Rank %lld is out of sequence: it calls %s where the others "

@@ -170,7 +170,7 @@ static void report_md_add_verdict(const struct nsx_freport *r, struct nsx_buf *b
 			       lacks ? " among the ranks that are here" : "",
 			       nsx_say_time(r, f->jitter_ns), 100 * f->jitter_ns / f->step_ns,
 			       f->is_rotating ? ", and it is another one each time" :
-			       lacks ? "" : ", by chance");
+			       lacks ? "" : ", which may be chance");
 	}
 }
 
@@ -221,13 +221,13 @@ static void add_common(const struct nsx_freport *r, struct nsx_buf *b)
 	if (!r->t[NSX_FT_SHARED].nrows)
 		return;
 	if (row[H_WORST].type && several)
-		nsx_buf_printf(&how, "so says the report of rank %lld; ", (long long)row[H_WORST].u.i);
+		nsx_buf_printf(&how, "from rank %lld's report; ", (long long)row[H_WORST].u.i);
 	if (several)
-		nsx_buf_printf(&how, "%lld of %u ranks", (long long)row[H_N].u.i, r->f->nranks);
+		nsx_buf_printf(&how, "on %lld of %u ranks", (long long)row[H_N].u.i, r->f->nranks);
 	if (row[H_MEDIAN].type)
-		nsx_buf_printf(&how, "%s%s of %s time", several ? ", " : "",
+		nsx_buf_printf(&how, "%s%s of %s", several ? ", " : "",
 			       nsx_text_share(r->arena, row[H_MEDIAN].u.f, 100),
-			       several ? "the median rank's" : "its");
+			       several ? "the median rank's time" : "its time");
 	nsx_buf_printf(b, "\nWithin the ranks: %s%s%s%s. Ask next: nsys-explain with the trace of "
 			  "rank %lld.\n", row[H_TITLE].u.s, how.n ? " (" : "", how.p ?: "",
 		       how.n ? ")" : "", (long long)(r->n && r->v[0].n ?
