@@ -165,9 +165,10 @@ static int match_allocations(struct nsx_memory *m, struct nsx_err *err)
 
 int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret, struct nsx_err *err)
 {
-	struct memory_rows rows = {s, ret};
+	struct memory_rows rows = {.s = s};
 
 	*ret = (struct nsx_memory){.events = NULL};
+	rows.m = ret;
 	return nsx_view_each(s, memory_event, memory_on_row, &rows, err, start_ns,
 			     global_pid, device_id, address, bytes, mem_kind,
 			     operation, corr, pool_address, pool_bytes,

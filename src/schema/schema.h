@@ -116,8 +116,8 @@ struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 extern const char *const nsx_copy_labels[NSX_NCOPY_KINDS];
 extern const char *const nsx_mem_labels[NSX_NMEM_KINDS];
 
-/* What the numbers of kinds mean by the labels in the file. A kind without a known label keeps its
- * number.
+/* The meaning of the numbers of kinds, by the labels in the file. A kind without a known label keeps
+ * its number.
  */
 struct nsx_own_kinds {
 	bool any; /* the file numbers kinds in its own way */
