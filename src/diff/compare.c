@@ -155,15 +155,10 @@ static const char *say_share(struct nsx_diff *d, double share)
 	return isnan(share) ? "" : nsx_arena_printf(d->arena, "%.1f %%", 100 * share);
 }
 
-/* Whether a capture of a side has graphs recorded as a whole. */
-static bool hides_kernels(const struct nsx_diff *d, unsigned side)
-{
-	return NSX_ANY(i, d->nsides[side], d->sides[side][i]->hides_kernels);
-}
-
 bool nsx_hides_work(const struct nsx_diff *d)
 {
-	return hides_kernels(d, 0) != hides_kernels(d, 1);
+	return NSX_ANY(i, d->nsides[0], d->sides[0][i]->hides_kernels) !=
+	       NSX_ANY(i, d->nsides[1], d->sides[1][i]->hides_kernels);
 }
 
 /* Finds the least share of a side's launches that left GPU work. NaN if some capture of the side

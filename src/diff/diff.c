@@ -273,11 +273,7 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 
 static bool diff_is_same(const struct nsx_diff *d)
 {
-	for (size_t i = 0; i < d->nsides[0]; i++)
-		for (size_t k = 0; k < d->nsides[1]; k++)
-			if (!nsx_side_is_same(d->sides[0][i], d->sides[1][k]))
-				return false;
-	return true;
+	return !NSX_ANY(i, d->nall - 1, !nsx_side_is_same(d->all[i], d->all[d->nall - 1]));
 }
 
 /* Whether the sides have different numbers of ranks. Jobs of different sizes do different work:

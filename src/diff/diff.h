@@ -315,8 +315,8 @@ bool nsx_has_same_steps(const struct nsx_diff *d);
 
 /* Texts -----------------------------------------------------------------------*/
 
-/* Appends the first n characters of an id as words: "gpus_used" as "gpus used". */
-void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n);
+/* Appends an id as words: "gpus_used" as "gpus used". */
+void nsx_buf_add_id(struct nsx_buf *b, const char *id);
 
 /* "+2.05 ms", "−380 µs", "0". */
 const char *nsx_text_change(struct nsx_arena *a, double ns);

@@ -448,7 +448,7 @@ static void add_failed(struct page *p, const struct nsx_check *c)
 	bool differs = strcmp(c->before, c->after) != 0;
 
 	nsx_buf_printf(&p->b, "- **%s** ", nsx_check_names[c->status]);
-	nsx_buf_add_id(&p->b, c->id, strlen(c->id));
+	nsx_buf_add_id(&p->b, c->id);
 	nsx_buf_printf(&p->b, ": %s", c->text);
 	if (differs || *c->before) {
 		nsx_buf_adds(&p->b, " (");
@@ -478,7 +478,7 @@ static void add_checks(struct page *p)
 			continue;
 		}
 		nsx_buf_adds(b, b->n ? ", " : words[is_unknown]);
-		nsx_buf_add_id(b, c->id, strlen(c->id));
+		nsx_buf_add_id(b, c->id);
 		nsx_buf_adds(b, is_unknown ? "" : " ");
 		emit_md_add_text(b, c->after, "");
 	}

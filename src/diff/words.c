@@ -5,10 +5,10 @@
 
 #define MANY 9.0 /* least ratio of a change that reads better as "11.3 times" than as +1032 % */
 
-void nsx_buf_add_id(struct nsx_buf *b, const char *id, size_t n)
+void nsx_buf_add_id(struct nsx_buf *b, const char *id)
 {
-	for (size_t i = 0; i < n; i++)
-		nsx_buf_add(b, id[i] == '_' ? " " : &id[i], 1);
+	for (; *id; id++)
+		nsx_buf_add(b, *id == '_' ? " " : id, 1);
 }
 
 static const char *sign_of(double x)
