@@ -290,18 +290,28 @@ static bool is_at_host(const struct nsx_fleet *f, const struct nsx_fcomm *c, uin
 }
 
 /* The one host to which all slow links go, if no link to it is fast in families that have slow ones;
- * NSX_NONE: none.
+ * NSX_NONE: none, or they join it with only one other host.
  */
 static uint32_t host_of_links(const struct nsx_judge *j, const struct slow *slow, size_t n)
 {
 	const struct nsx_fleet *f = j->f;
 	bool *is_slow = nsx_arena_get(j->a, f->ncomms * sizeof(*is_slow));
 	bool *has_slow = nsx_arena_get(j->a, f->nfamilies * sizeof(*has_slow));
-	uint32_t ret = NSX_NONE, nhosts = 0;
+	bool *is_joined = nsx_arena_get(j->a, f->nhosts * sizeof(*is_joined));
+	uint32_t ret = NSX_NONE, nhosts = 0, njoined = 0;
 
-	for (size_t i = 0; i < n; i++)
-		is_slow[slow[i].comm] = has_slow[f->comm[slow[i].comm].family] = true;
-	for (uint32_t h = 0; h < f->nhosts && n > 1; h++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_fcomm *c = &f->comm[slow[i].comm];
+
+		is_slow[slow[i].comm] = has_slow[c->family] = true;
+		for (uint32_t m = 0; m < c->n; m++) {
+			bool *x = &is_joined[f->rank[c->m[m].rank].host];
+
+			njoined += !*x;
+			*x = true;
+		}
+	}
+	for (uint32_t h = 0; h < f->nhosts && njoined > 2; h++) {
 		uint32_t c = 0;
 
 		while (c < f->ncomms && (!has_slow[f->comm[c].family] ||

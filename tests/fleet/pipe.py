@@ -6,10 +6,11 @@ of the tensor pair and a send to the next stage. Then come reducescatter, optimi
 the data pair, and an allreduce of all ranks. All collectives are waited for. Clocks of hosts are off
 by up to 5 ms.
 
-usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE  [payload] [group] [alone] [norm]
+usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE | border STAGE  [payload] [group] [alone] [norm]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
-  stage: kernels of a stage take 15 % longer; payload: NCCL names its communicators;
-  group: the stages of a pipeline share one;
+  stage: kernels of a stage take 15 % longer; border: each stage is on its own host, and sends to the
+  stage after it take 20 times as long;
+  payload: NCCL names its communicators; group: the stages of a pipeline share one;
   alone: 4 ranks, a stage each, that only send to each other; norm: they also make an
   allreduce of all ranks
 """
@@ -20,12 +21,12 @@ import sqlite3
 import sys
 
 alone = 'alone' in sys.argv
-TP, DP, PP, STEPS, MICRO, HOSTS = 1 if alone else 2, 1 if alone else 2, 4, 16, 4, 2
+TP, DP, PP, STEPS, MICRO, HOSTS = 1 if alone else 2, 1 if alone else 2, 4, 16, 4, 4 if 'border' in sys.argv else 2
 N = TP * DP * PP
-CAUSES = {'none': '', 'gpu_slow': 'gpu_slow', 'late': 'idle', 'stage': 'gpu_slow'}
+CAUSES = {'none': '', 'gpu_slow': 'gpu_slow', 'late': 'idle', 'stage': 'gpu_slow', 'border': 'slow_link'}
 where, fault, payload = sys.argv[1], sys.argv[2], 'payload' in sys.argv
 who = int(sys.argv[3]) if fault != 'none' else -1
-culprits = [] if fault == 'none' else [r for r in range(N) if (r // (TP * DP) if fault == 'stage' else r) == who]
+culprits = [] if fault == 'none' else [r for r in range(N) if who in {'stage': [r // (TP * DP)], 'border': [r // (TP * DP), r // (TP * DP) - 1]}.get(fault, [r])]
 
 
 def rank(t, d, p):
@@ -63,7 +64,7 @@ class Job:
             for d in range(DP):
                 for t in range(TP):
                     if 0 <= before < PP:
-                        self.together([rank(t, d, before), rank(t, d, p)], 'SendRecv', 30 + is_back, 60e3, 'pp %d %d %d' % (t, d, 0 if 'group' in sys.argv else min(p, before)))
+                        self.together([rank(t, d, before), rank(t, d, p)], 'SendRecv', 30 + is_back, 60e3 * (20 if self.is_faulty and fault == 'border' and min(p, before) == who else 1), 'pp %d %d %d' % (t, d, 0 if 'group' in sys.argv else min(p, before)))
                 for t in range(TP):
                     self.compute(rank(t, d, p), 2e6 if is_back else 1e6, 'gemm_back' if is_back else 'gemm')
                 self.together([rank(t, d, p) for t in range(TP)], 'AllReduce', 24, 80e3, 'tp %d %d' % (d, p))
