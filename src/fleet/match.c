@@ -368,7 +368,7 @@ static void start_family(struct nsx_matcher *m, struct nsx_mchannel *x)
 	x->spread = 0;
 	if (x->other) {
 		add_sides(m, x, x, best);
-		/* Of two streams between equal stages one may be for each direction. */
+		/* Equal stages may have a stream for each direction. */
 		for (unsigned of_any = 0; of_any < 2; of_any++)
 			for (size_t i = 0; i < m->n; i++)
 				if (of_any || m->v[i].c->stream == x->c->stream)
