@@ -419,11 +419,9 @@ static int note_process(struct nsx_walker *w, const struct nsx_msg *body)
 		return 0;
 	if (!name.n)
 		name = nsx_msg_bytes(body, 5);
-	struct nsx_rep_process process = {
-		n->block, n->nprocesses, nsx_msg_uint(body, 2),
-		nsx_arena_strndup(n->arena, (const char *)name.p, name.n)};
-
-	nsx_push_or_die(n->processes, n->nprocesses, n->processes_cap, process);
+	nsx_push_or_die(n->processes, n->nprocesses, n->processes_cap, (struct nsx_rep_process){
+			nsx_msg_uint(body, 2),
+			nsx_arena_strndup(n->arena, (const char *)name.p, name.n)});
 	return 0;
 }
 

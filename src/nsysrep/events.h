@@ -30,7 +30,6 @@ struct nsx_rep_mpi { /* a process's NVTX domain in which calls are ranges, or it
 };
 int nsx_rep_mpi_order(const void *a, const void *b);
 struct nsx_rep_process { /* named by an event; repeats are possible             */
-	size_t block, place;
 	uint64_t pid;
 	const char *name;
 };
@@ -108,7 +107,6 @@ struct nsx_walker {
 /* The facts that a walk over all events collects, before rows are made. */
 struct nsx_notes {
 	struct nsx_rep_index at; /* results for the current block            */
-	size_t block;		 /* its index                                */
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi;
 	struct nsx_rep_process *processes;

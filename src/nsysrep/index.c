@@ -1,7 +1,6 @@
 /* index.c - walks all events, to count the rows of each table in each block and to collect facts
  * that lie in events.
  */
-#include <pthread.h>
 #include <unistd.h>
 #include "base/keymap.h"
 #include "base/par.h"
@@ -17,30 +16,27 @@ enum { MOST_THREADS = 8, PARTS_A_THREAD = 4,
 struct job {
 	struct nsx_rep *rep;
 	size_t nparts;
-	pthread_mutex_t lock; /* guards rep, except the index of a thread's own blocks */
-	struct nsx_rep_mpi *mpi; /* replaces rep->mpi after the walk, which reads rep->mpi */
-	size_t nmpi, mpi_cap;
+	struct nsx_notes *notes; /* by part                                  */
 };
 
-/* Merges one part's findings into the report. */
-static void merge_notes(struct job *job, struct nsx_notes *n)
+/* Merges what a part found into the report; is_again: another walk will find it again. */
+static void merge_notes(struct nsx_rep *rep, struct nsx_notes *n, bool is_again)
 {
-	struct nsx_rep *rep = job->rep;
-
-	pthread_mutex_lock(&job->lock);
-	for (unsigned t = 0; t < NSX_SMALL_TYPES; t++)
-		rep->tables[t] |= n->tables[t];
-	for (unsigned i = 0; i < n->nunknown; i++)
-		nsx_count_unknown(rep->unknown, &rep->nunknown, &n->unknown[i]);
-	for (size_t i = 0; i < n->nmpi; i++)
-		nsx_push_or_die(job->mpi, job->nmpi, job->mpi_cap, n->mpi[i]);
-	for (size_t i = 0; i < n->nprocesses; i++)
-		nsx_push_or_die(rep->processes, rep->nprocesses, rep->processes_cap,
-				n->processes[i]);
-	nsx_arena_adopt(rep->file.arena, n->arena);
-	pthread_mutex_unlock(&job->lock);
+	if (is_again) {
+		nsx_arena_free(n->arena);
+	} else {
+		for (unsigned t = 0; t < NSX_SMALL_TYPES; t++)
+			rep->tables[t] |= n->tables[t];
+		for (unsigned i = 0; i < n->nunknown; i++)
+			nsx_count_unknown(rep->unknown, &rep->nunknown, &n->unknown[i]);
+		for (size_t i = 0; i < n->nprocesses; i++)
+			nsx_push_or_die(rep->processes, rep->nprocesses, rep->processes_cap,
+					n->processes[i]);
+		nsx_arena_adopt(rep->file.arena, n->arena);
+	}
 	free(n->mpi);
 	free(n->processes);
+	free(n->copy);
 }
 
 /* Says of each block where its stacks are. */
@@ -67,10 +63,9 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	size_t first = rep->file.nblocks * part / job->nparts;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
 	NSX_AT_EXIT(nsx_free_at) struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
-	NSX_AT_EXIT(nsx_free_at) struct nsx_notes *notes = nsx_alloc(1, sizeof(*notes));
+	struct nsx_notes *notes = &job->notes[part];
 	int rc = 0;
 
-	notes->arena = nsx_arena_new();
 	notes->stacks = rep->stacks;
 	notes->room = MOST_COPIED / job->nparts;
 	w->rep = rep;
@@ -78,7 +73,6 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	for (size_t b = first; !rc && b < end; b++) {
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};
-		notes->block = b;
 		notes->most = rep->file.blocks[b].plain / FEW;
 		rc = nsx_stopped(err) ?: nsx_walk_block(w, 0, b, err);
 		if (rc == NSX_E_DATA) {
@@ -91,28 +85,48 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		rep->index[b] = notes->at;
 	}
 	keep_stacks(rep, notes, first, end);
-	merge_notes(job, notes);
-	free(notes->copy);
 	nsx_walker_done(w);
 	return rc;
 }
 
+/* Replaces what is known of MPI by what the parts found. */
+static void take_mpi(struct nsx_rep *rep, const struct job *job)
+{
+	size_t cap = 0;
+
+	free(rep->mpi);
+	rep->mpi = NULL;
+	rep->nmpi = 0;
+	for (size_t p = 0; p < job->nparts; p++)
+		for (size_t i = 0; i < job->notes[p].nmpi; i++)
+			nsx_push_or_die(rep->mpi, rep->nmpi, cap, job->notes[p].mpi[i]);
+	nsx_sort(rep->mpi, rep->nmpi, sizeof(*rep->mpi), nsx_rep_mpi_order);
+}
+
+/* MPI calls are ranges of certain NVTX domains. The first walk finds these domains; if there are
+ * any, a second one assigns their ranges to the MPI tables.
+ */
 static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 {
 	long ncpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned threads = (unsigned)NSX_MIN(NSX_MAX(ncpus, 1), MOST_THREADS);
 	struct job job = {.rep = rep, .nparts = NSX_MIN(NSX_MAX(rep->file.nblocks, 1),
 							 (size_t)threads * PARTS_A_THREAD)};
+	bool is_again = !rep->nmpi;
 	int64_t n[NSX_NSTACKED] = {0};
 	int rc;
 
-	pthread_mutex_init(&job.lock, NULL);
+	job.notes = nsx_alloc(job.nparts, sizeof(*job.notes));
+	for (size_t p = 0; p < job.nparts; p++)
+		job.notes[p].arena = nsx_arena_new();
 	rc = nsx_par(threads, job.nparts, walk_part, &job, err);
-	pthread_mutex_destroy(&job.lock);
-	nsx_sort(job.mpi, job.nmpi, sizeof(*job.mpi), nsx_rep_mpi_order);
-	free(rep->mpi);
-	rep->mpi = job.mpi;
-	rep->nmpi = job.nmpi;
+	take_mpi(rep, &job);
+	is_again &= rep->nmpi > 0;
+	for (size_t p = 0; p < job.nparts; p++)
+		merge_notes(rep, &job.notes[p], is_again);
+	free(job.notes);
+	if (is_again)
+		return rc ?: walk_all(rep, err);
 	for (size_t b = 0; b < rep->file.nblocks; b++)
 		for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
 			rep->index[b].before[k] = n[k];
@@ -120,8 +134,6 @@ static int walk_all(struct nsx_rep *rep, struct nsx_err *err)
 		}
 	return rc;
 }
-
-NSX_ORDER(by_file_order, struct nsx_rep_process, UP(block), UP(place));
 
 /* Adds one row for each pair of process and name; reports repeat these pairs. */
 static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
@@ -132,7 +144,6 @@ static int add_processes(struct nsx_rep *rep, struct nsx_err *err)
 	int rc = 0;
 
 	nsx_keymap_init(&seen, "processes");
-	nsx_sort(rep->processes, rep->nprocesses, sizeof(*rep->processes), by_file_order);
 	for (size_t i = 0; !rc && i < rep->nprocesses; i++) {
 		const struct nsx_rep_process *p = &rep->processes[i];
 		size_t n = strlen(p->name);
@@ -209,16 +220,6 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 	if (!nsx_new_array(rep->index, rep->file.arena, rep->file.nblocks, "blocks of events", err))
 		return err->rc;
 	rc = walk_all(rep, err);
-	/* MPI calls are ranges of certain NVTX domains. The first walk found these domains; the
-	 * second one assigns their ranges to the MPI tables.
-	 */
-	if (!rc && rep->nmpi) {
-		memset(rep->tables, 0, sizeof(rep->tables));
-		memset(rep->index, 0, rep->file.nblocks * sizeof(*rep->index));
-		rep->nunknown = 0;
-		rep->nprocesses = 0;
-		rc = walk_all(rep, err);
-	}
 	nsx_sort(rep->unknown, rep->nunknown, sizeof(*rep->unknown), unknown_order);
 	if (!rc)
 		add_communicators(rep);
