@@ -375,8 +375,8 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struc
 	return rc ?: c->blocks ? 0 : err->rc;
 }
 
-/* Finds the end of the events if nothing else tells it: after the block that completes their number.
- * Later data may look like blocks, too.
+/* Finds the end of the events if nothing else tells it: after the block that completes their
+ * number. Later data may look like blocks, too.
  */
 static int find_end_of_events(struct nsx_container *c, uint64_t end, uint64_t *ret,
 			      struct nsx_err *err)

@@ -618,7 +618,7 @@ static void copy_few(struct nsx_notes *n)
 	}
 	n->ncopies = 0;
 	n->many = 0;
-	for (unsigned t = 0; t < NSX_REP_NTABLES; t++)
+	for (enum nsx_rep_table t = 0; t < NSX_REP_THREAD_NAME; t++) /* has events */
 		n->many |= (uint64_t)(n->of[t] > n->most) << t;
 	memset(n->of, 0, sizeof(n->of));
 }

@@ -18,7 +18,7 @@ enum nsx_record {		    /* bits: what a capture is to record, and how */
 	NSX_REC_FAULTS = 1 << 5,    /* unified memory page faults            */
 	NSX_REC_SCHED = 1 << 6,	    /* thread scheduling                     */
 	NSX_REC_ALL = (1 << 7) - 1, /* all that one capture can record       */
-	/* What this program reads of exports only, not of reports.          */
+	/* This program reads these of exports only, not of reports.         */
 	NSX_REC_EXPORTED = NSX_REC_GRAPHS | NSX_REC_MEMORY | NSX_REC_FAULTS,
 	NSX_REC_TORCH = 1 << 7,	    /* ranges of PyTorch operators           */
 	NSX_REC_ALL_APIS = 1 << 8,  /* all API calls, including cheap ones   */
