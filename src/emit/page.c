@@ -259,8 +259,8 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 	page_put(p, ")  ");
 }
 
-/* Says the gain of a finding in addition to those applied before it, if that is not about its
- * price; NULL otherwise. x: NULL without a first page.
+/* Says what a finding wins in addition to those applied before it; NULL if that is about its price.
+ * x: NULL without a first page.
  */
 static const char *say_additional_gain(struct page *p, const struct nsx_first_page *x,
 				       const struct nsx_finding *f)

@@ -105,7 +105,7 @@ refuses 'line 1 is not as verify' "$prog" verify "$fix/diff_sync.sqlite" "$fix/d
 refuses 'line 1 is not as verify' "$prog" ledger two.tsv notes.txt
 if [ "$(cat notes.txt)" = notes ]; then ok; else bad 'notes of the user were changed'; fi
 
-# What was won is told only of sides that did the same work, and only of findings that there are.
+# verify says what was won only if both sides did the same work, and only of findings that exist.
 refuses 'so none is number 99' "$prog" verify "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --finding 99
 "$prog" verify "$fix/diff_batch.sqlite" "$fix/diff_before.sqlite" >out; rc=$?
 if [ $rc = 1 ] && grep -q 'what was won is not known' out; then ok; else bad "other work: exit $rc: $(cat out)"; fi

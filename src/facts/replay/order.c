@@ -280,7 +280,9 @@ static bool use_lane(struct lane_use *u, const struct model_op *o)
 	return end > o->start_ns + 1000;
 }
 
-/* Kinds of lanes: KERNELS; 2 and 3: one direction of copies each; 0: no lane. */
+/* The kind of an operation's lane: KERNELS, 2 for copies to the GPU, 3 for copies to the host, or
+ * 0: none.
+ */
 enum { KERNELS = 1 };
 static unsigned lane_kind(const struct model_op *o)
 {
@@ -289,7 +291,7 @@ static unsigned lane_kind(const struct model_op *o)
 	if (o->kind == NSX_OP_KERNEL || o->kind == NSX_OP_GRAPH)
 		return KERNELS;
 	return o->kind == NSX_OP_MEMCPY &&
-			       (o->copy_kind == 1 || o->copy_kind == 2) ?
+			       (o->copy_kind == NSX_COPY_HTOD || o->copy_kind == NSX_COPY_DTOH) ?
 		       o->copy_kind + 1u : 0;
 }
 

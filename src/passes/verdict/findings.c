@@ -101,10 +101,11 @@ static void say_finding(struct nsx_section *out, const struct nsx_table *t, size
 
 		nsx_buf_printf(&b, ": %s", alone);
 		if (row[F_DISJOINT].type && strcmp(more, alone))
-			nsx_buf_printf(&b, ", %s %s the others", more,
-				       row[F_DISJOINT].u.f >
-						       row[F_HEADROOM].u.f ?
-					       "with" : "after");
+			nsx_buf_printf(&b, row[F_DISJOINT].u.f > row[F_HEADROOM].u.f ?
+					       ", or %s together with the others" :
+					   row[F_DISJOINT].u.f > 0 ?
+					       ", of which %s are left after the others" :
+					       ", of which nothing is left after the others", more);
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s, row[F_CONFIDENCE].u.s);
 	}
 	for (size_t k = 0; line[k]; k++)
