@@ -47,25 +47,32 @@ struct pairs {
 
 NSX_ORDER(cmp_part, struct part, UP(end_ns), UP(channel), UP(i));
 
+static int add_named(struct pairs *p, uint32_t r, struct nsx_dchannel *c, struct nsx_err *err)
+{
+	struct nsx_fcomm *x = nsx_group_value(&p->named, &p->of_name, c->comm, 0, "communicators",
+					      err);
+	struct nsx_fmember *m = x ? nsx_one_more(p->a, x->m, x->n, sizeof(*m), "members", err) :
+				    NULL;
+
+	if (!m)
+		return err->rc;
+	x->m = m;
+	x->m[x->n++] = (struct nsx_fmember){.rank = r, .c = c};
+	return 0;
+}
+
 static int list_named(struct pairs *p, struct nsx_err *err)
 {
-	for (uint32_t r = 0; r < p->f->nranks; r++)
-		for (size_t i = 0; i < p->f->rank[r].d->nchannels; i++) {
-			struct nsx_dchannel *c = &p->f->rank[r].d->channels[i];
-			struct nsx_fcomm *x = !nsx_is_of_pairs(c) || !c->comm ? NULL :
-				nsx_group_value(&p->named, &p->of_name, c->comm, 0,
-						"communicators", err);
-			struct nsx_fmember *m = x ? nsx_one_more(p->a, x->m, x->n, sizeof(*m),
-								 "members", err) : NULL;
+	int rc = 0;
 
-			if (!m && nsx_is_of_pairs(c) && c->comm)
-				return err->rc;
-			if (!m)
-				continue;
-			x->m = m;
-			x->m[x->n++] = (struct nsx_fmember){.rank = r, .c = c};
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		for (size_t i = 0; i < p->f->rank[r].d->nchannels && !rc; i++) {
+			struct nsx_dchannel *c = &p->f->rank[r].d->channels[i];
+
+			if (nsx_is_of_pairs(c) && c->comm)
+				rc = add_named(p, r, c, err);
 		}
-	return 0;
+	return rc;
 }
 
 static const struct nsx_fcomm *named_of(const struct pairs *p, const struct nsx_dchannel *c)
