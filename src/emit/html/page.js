@@ -149,8 +149,8 @@ function kindOf(lane, i, n) {
 	if (n > i + 1) lane.sums.forEach((sum, cls) => { if (sum[n] - sum[i] > most) { most = sum[n] - sum[i]; best = cls; } });
 	return 2 * best + (lane.found && lane.found[n] === lane.found[i] ? 1 : 0);
 }
-/* Draws a lane. An event that fills a pixel is drawn by itself. Shorter ones are drawn together
- * with all that begin in their pixel, and neighbours of a class are one box.
+/* Draws a lane. Events shorter than a pixel are drawn together with all that begin in theirs, and
+ * neighbours of a class are one box.
  */
 function drawLane(y, {lane}) {
 	const [first, last] = touching(lane, from, to), snap = (ns) => Math.round(x(ns) * scale) / scale, pixel = 1 / scale;
@@ -383,9 +383,7 @@ function pick(lane, i) {
 	told.textContent = what + ': ' + time(lane.length[i]) + ' at ' + instant(lane.start[i]) + ', ' + lane.label + '.';
 	redraw();
 }
-/* Finds the names that the search asks for, and counts for each lane how many events before each
- * one have such a name.
- */
+/* Finds the names searched for; counts, by lane, the events before each one that have them. */
 function seek() {
 	const wanted = search.value.toLowerCase();
 	found = wanted ? texts.map((text) => text.toLowerCase().includes(wanted)) : null;
