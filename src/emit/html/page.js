@@ -143,14 +143,14 @@ function drawFindings(y) {
 		if (b - a > 12) write(String(i + 1), a + 3, b - a, y);
 	}
 }
-/* The class with most of the time of events [i, n), which fill one pixel. */
+/* The class with most time of events [i, n), which fill a pixel. */
 function kindOf(lane, i, n) {
 	let best = classes[lane.name[i]], most = 0;
 	if (n > i + 1) lane.sums.forEach((sum, cls) => { if (sum[n] - sum[i] > most) { most = sum[n] - sum[i]; best = cls; } });
 	return 2 * best + (lane.found && lane.found[n] === lane.found[i] ? 1 : 0);
 }
 /* Draws a lane. Events shorter than a pixel are drawn together with all that begin in theirs, and
- * neighbours of a class are one box.
+ * neighbours of a class join.
  */
 function drawLane(y, {lane}) {
 	const [first, last] = touching(lane, from, to), snap = (ns) => Math.round(x(ns) * scale) / scale, pixel = 1 / scale;
