@@ -60,19 +60,13 @@ static bool is_judged(const struct slow *s, size_t i)
 /* Finds the iterations of the limiting GPU and their median. */
 static int find_median(struct slow *s, struct nsx_err *err)
 {
-	const struct nsx_facts *f = s->d->facts;
+	const struct nsx_loop *x = nsx_pacing_loop(s->d->facts);
 	int64_t *ns;
 
-	if (!nsx_new_array(ns, s->d->scratch, f->niterations, "iteration lengths", err))
+	s->v = x ? x->v : NULL;
+	s->n = x ? x->n : 0;
+	if (!nsx_new_array(ns, s->d->scratch, s->n, "iteration lengths", err))
 		return err->rc;
-	for (size_t i = 0; i < f->niterations; i++) {
-		if (f->iterations[i].device != f->limiting)
-			continue;
-		if (!s->v)
-			s->v = &f->iterations[i];
-		if (f->iterations[i].process == s->v->process)
-			s->n++;
-	}
 	for (size_t i = 0; i < s->n; i++)
 		if (is_judged(s, i)) {
 			ns[s->njudged++] = wall_ns(&s->v[i]);

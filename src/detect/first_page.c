@@ -147,15 +147,15 @@ static const char *iteration_range(const struct nsx_facts *f)
 	return NULL;
 }
 
-/* Lists lengths of iterations in the judged window, from one index to another. */
-static size_t list_lengths(const struct nsx_facts *f, size_t from, size_t to, int64_t *v)
+/* Lists lengths of a loop's iterations in the judged window. */
+static size_t list_lengths(const struct nsx_facts *f, const struct nsx_loop *x, int64_t *v)
 {
 	struct nsx_window w = nsx_judged(f);
 	size_t n = 0;
 
-	for (size_t i = from; i < to; i++)
-		if (f->iterations[i].start_ns >= w.start_ns && f->iterations[i].end_ns <= w.end_ns)
-			v[n++] = f->iterations[i].end_ns - f->iterations[i].start_ns;
+	for (size_t i = 0; i < x->n; i++)
+		if (x->v[i].start_ns >= w.start_ns && x->v[i].end_ns <= w.end_ns)
+			v[n++] = x->v[i].end_ns - x->v[i].start_ns;
 	return n;
 }
 
@@ -164,20 +164,18 @@ static size_t list_lengths(const struct nsx_facts *f, size_t from, size_t to, in
  */
 static size_t list_units(const struct nsx_facts *f, int64_t *v)
 {
-	const struct nsx_iteration *x = f->iterations;
-	size_t n = 0, from = 0, to = 0;
+	struct nsx_loop most = {.n = 0};
+	size_t n = 0;
 
-	NSX_EACH_RUN(i, next, f->niterations, x[next].process == x[i].process &&
-					      x[next].device == x[i].device) {
-		size_t k = list_lengths(f, i, next, v);
+	for (const struct nsx_loop *x = f->loops; x < f->loops + f->nloops; x++) {
+		size_t k = list_lengths(f, x, v);
 
-		if (k > n || (k == n && x[i].device == f->limiting)) {
+		if (k > n || (k == n && x->v->device == f->limiting)) {
 			n = k;
-			from = i;
-			to = next;
+			most = *x;
 		}
 	}
-	return list_lengths(f, from, to, v);
+	return list_lengths(f, &most, v);
 }
 
 /* "22 blocks of 29.3 ms": what repeats, if it covers most of the window, with its median if the
@@ -369,11 +367,6 @@ static unsigned categories_of(const struct nsx_finding *f)
 	return ret;
 }
 
-static bool has_finding_in(const struct nsx_report *r, unsigned categories)
-{
-	return NSX_ANY(i, r->found.n, categories & categories_of(&r->found.v[i]));
-}
-
 /* Whether the lengths of iterations after the warm-up differ little (standard deviation by mean).
  * Those after the judged ones count, too: the judged ones were chosen because they are alike.
  */
@@ -446,8 +439,8 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 
 	p->fine = nsx_arena_get(r->arena, (ARRAY_LEN(areas) + 1) * sizeof(char *));
 	for (size_t i = 0; l->total_ns && i < ARRAY_LEN(areas); i++)
-		if (areas[i].is_seen && !has_finding_in(r, areas[i].categories) &&
-		    nsx_holds_little(l, areas[i].ns))
+		if (areas[i].is_seen && nsx_holds_little(l, areas[i].ns) &&
+		    !NSX_ANY(k, r->found.n, areas[i].categories & categories_of(&r->found.v[k])))
 			p->fine[n++] = areas[i].area;
 }
 

@@ -95,11 +95,6 @@ static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
 	return by_shape ? nsx_op_detail(&k->d->trace->ops, op) : nsx_op_name(k->d->trace, op);
 }
 
-static bool leaves_room(const struct nsx_trace *t, uint32_t device, const struct nsx_shape *s)
-{
-	return nsx_launch_room(t, device, s, 0).idle >= LEAST_ROOM;
-}
-
 /* Sums compute kernels of a device by name, or by shape those that leave room. Owner of the arrays:
  * d->scratch.
  */
@@ -124,8 +119,9 @@ static int kernels_sum(struct kernels *k, uint32_t device, bool by_shape,
 		name = k->d->facts->kernels.of_shape[shape];
 		at = &ret->at[by_shape ? shape : name];
 		/* A kernel that fills a green context leaves the rest of the GPU to others. */
-		if (by_shape && !*at && (nsx_stream_of(t, i)->is_green ||
-					 !leaves_room(t, device, &t->shape[shape])))
+		if (by_shape && !*at &&
+		    (nsx_stream_of(t, i)->is_green ||
+		     !(nsx_launch_room(t, device, &t->shape[shape], 0).idle >= LEAST_ROOM)))
 			*at = NSX_NONE;
 		if (*at == NSX_NONE)
 			continue;
