@@ -145,7 +145,10 @@ $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
 $B/mkfixture: tests/mkfixture.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $< -lsqlite3
-$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_*/*.sql)
+# What fixtures include: another fixture, or a file in a folder whose name begins with "_".
+INCLUDED := $(addprefix tests/fixtures/,$(sort $(shell sed -n 's/^-- @include //p' \
+	tests/fixtures/*.sql tests/fixtures/_*/*.sql)))
+$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(INCLUDED)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
 # Writes an SQLite export as a report file (.nsys-rep).
