@@ -249,7 +249,7 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 
 /* Kernels ----------------------------------------------------------------------------*/
 
-/* Plans that slow iterations compute no longer than usual ones. */
+/* Plans that slow iterations compute no longer than usual ones, if on the whole they do. */
 static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err *err)
 {
 	const struct nsx_facts *facts = s->d->facts;
@@ -267,11 +267,12 @@ static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err
 		ns[s->v[i].slow] += (double)nsx_computing_ns(part.ns);
 		n += !s->v[i].slow;
 	}
+	if (ns[1] * n <= ns[0] * (double)s->nslow)
+		return 0;
 	NSX_EACH_JUDGED(s->d, facts->limiting, i) {
 		while (k + 1 < s->n && s->v[k].end_ns <= nsx_op_start(o, i))
 			k++;
-		if (s->v[k].slow && o->cls[i] == NSX_C_COMPUTE &&
-		    nsx_list_row(s->d, &rows, i, err))
+		if (s->v[k].slow && o->cls[i] == NSX_C_COMPUTE && nsx_list_row(s->d, &rows, i, err))
 			return err->rc;
 	}
 	f->is_assumed = true;
