@@ -3,9 +3,8 @@
  *
  * Slow iterations are explained by the ledger's row that grows most beyond its share in usual
  * iterations. If that row is host time, pauses between calls that exceed every pause of a usual
- * iteration are replayed at their usual length, and if it is kernels, these are. Operations that
- * usual iterations do not have may be necessary, so they have no price. For other rows the price is
- * the excess itself.
+ * iteration are replayed at their usual length. Operations that usual iterations do not have may
+ * be necessary, so they have no price. For other rows the price is the excess itself.
  */
 #include <math.h>
 #include "detect/detect.h"
@@ -40,7 +39,7 @@ struct slow {
 	int64_t excess_ns;
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class, or of its cause       */
-	bool does_more;	 /* the class departs by operations that usual iterations do not have */
+	bool does_more;	 /* the row departs by operations that usual iterations do not have */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
@@ -138,7 +137,7 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	s->class_ns = most.class_ns * (double)s->nslow / (double)nslow;
 	s->row.ns = s->row.ns * (int64_t)s->nslow / (int64_t)nslow;
 	s->does_more = (most.row.cls == NSX_L_COMPUTE || most.row.cls == NSX_L_COPY) &&
-		       2 * most.more_ns >= most.class_ns;
+		       2 * most.more_ns >= (double)most.row.ns;
 	return 0;
 }
 
@@ -247,44 +246,6 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
-/* Kernels ----------------------------------------------------------------------------*/
-
-/* Plans that slow iterations compute no longer than usual ones, if on the whole they do. */
-static int plan_usual_pace(struct slow *s, struct nsx_finding *f, struct nsx_err *err)
-{
-	const struct nsx_facts *facts = s->d->facts;
-	const struct nsx_ops *o = &s->d->trace->ops;
-	double ns[2] = {0, 0}, n = 0; /* [1]: in slow iterations             */
-	struct nsx_row_list rows = {0};
-	struct nsx_partition part;
-	size_t k = 0;
-
-	for (size_t i = 1; i < s->n; i++) {
-		if (!is_judged(s, i))
-			continue;
-		nsx_partition(&facts->device[facts->limiting], s->v[i].start_ns,
-			      s->v[i].end_ns, &part);
-		ns[s->v[i].slow] += (double)nsx_computing_ns(part.ns);
-		n += !s->v[i].slow;
-	}
-	if (ns[1] * n <= ns[0] * (double)s->nslow)
-		return 0;
-	NSX_EACH_JUDGED(s->d, facts->limiting, i) {
-		while (k + 1 < s->n && s->v[k].end_ns <= nsx_op_start(o, i))
-			k++;
-		if (s->v[k].slow && o->cls[i] == NSX_C_COMPUTE && nsx_list_row(s->d, &rows, i, err))
-			return err->rc;
-	}
-	f->is_assumed = true;
-	f->most_ns = (double)s->excess_ns;
-	f->weight = (ns[0] + ns[1]) / s->d->length_ns;
-	nsx_insert_evidence(f, 1, say_more_work_would_look_alike);
-	nsx_plan_rows(s->d, &f->remedy, &rows, (struct nsx_change){
-		.verb = NSX_FASTER, .op = NSX_ON_KERNELS | NSX_ON_GRAPHS,
-		.amount = ns[1] / (double)s->nslow * n / ns[0]});
-	return 0;
-}
-
 /* The finding ------------------------------------------------------------------------*/
 
 /* Whether slow iterations are spread evenly over most of the window. */
@@ -297,15 +258,6 @@ static bool departures_is_even(const struct slow *s)
 static bool lasts_to_end(const struct slow *s)
 {
 	return s->ntimes == 1 && s->last_slow == s->last_judged && s->nslow >= RECURS;
-}
-
-/* Whether kernels that take longer than beside these iterations are most of what makes them slow.
- * Ranks that communicate may wait for kernels of another one.
- */
-static bool is_out_of_pace(const struct slow *s)
-{
-	return s->row.cls == NSX_L_COMPUTE && 2 * s->class_ns >= (double)s->excess_ns &&
-	       !s->does_more && !s->meets && !lasts_to_end(s);
 }
 
 /* Says "one block in 20 is slow, above all because of host code in `save`". */
@@ -362,7 +314,7 @@ static void add_excess_evidence(struct slow *s, struct nsx_finding *f)
 						  say_happens_once_whether_comes);
 }
 
-static int propose_slow(struct slow *s, struct nsx_err *err)
+static void propose_slow(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
 	struct nsx_finding f = {
@@ -378,15 +330,12 @@ static int propose_slow(struct slow *s, struct nsx_err *err)
 	nsx_plan_rows(s->d, &f.remedy, &s->pauses, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true});
 	f.is_rule = f.remedy.n; /* the cause is known                        */
-	if (is_out_of_pace(s) && plan_usual_pace(s, &f, err))
-		return err->rc;
 	/* the replayed part of the window may have more than its share of slow iterations */
 	if (nsx_model_closure(s->d->facts->model)->is_part)
 		f.most_ns = (double)s->excess_ns;
 	if (s->ntimes == 1 && !lasts_to_end(s))
 		f.alarm = NSX_ALARM_MEDIUM;
 	nsx_found(l, &f);
-	return 0;
 }
 
 /* Whether the slow iterations stand together at the beginning of a loop whose work shrinks. */
@@ -431,7 +380,9 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n || are_fine(&s))
 		return 0;
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
-	return rc ?: waits_for_input(&s) ? 0 : propose_slow(&s, err);
+	if (!rc && !waits_for_input(&s))
+		propose_slow(&s);
+	return rc;
 }
 
 /* Launches ---------------------------------------------------------------------------*/

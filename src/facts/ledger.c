@@ -249,25 +249,6 @@ int nsx_ledger_build(const struct nsx_facts *f, const struct nsx_trace *t,
 	return rc;
 }
 
-static bool is_same_account(const struct nsx_account *x, const struct nsx_account *y)
-{
-	return x->cls == y->cls && x->cause == y->cause && x->place == y->place;
-}
-
-/* The time of an account's operations in x beyond `each` times their number in the ledger `usual`;
- * negative if there are fewer.
- */
-static double more_than_usual(const struct nsx_account *x, const struct nsx_ledger *usual,
-			      double each)
-{
-	double n = (double)x->count;
-
-	for (size_t i = 0; i < usual->n; i++)
-		if (is_same_account(x, &usual->v[i]))
-			n -= each * (double)usual->v[i].count;
-	return n * (double)x->ns / (double)NSX_MAX(x->count, 1);
-}
-
 struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
 					   const struct nsx_ledger *usual, double each)
 {
@@ -275,19 +256,20 @@ struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct nsx_account *v = &x->v[i];
-		double ns = (double)v->ns;
+		double ns = (double)v->ns, n = (double)v->count;
 
 		for (size_t k = 0; k < usual->n && ns > (double)best.row.ns; k++)
-			if (is_same_account(v, &usual->v[k]))
+			if (v->cls == usual->v[k].cls && v->cause == usual->v[k].cause &&
+			    v->place == usual->v[k].place) {
 				ns -= each * (double)usual->v[k].ns;
+				n -= each * (double)usual->v[k].count;
+			}
 		if (ns <= (double)best.row.ns)
 			continue;
 		best.row = *v;
 		best.row.ns = nsx_to_i64(ns);
+		best.more_ns = n * (double)v->ns / (double)NSX_MAX(v->count, 1);
 	}
-	for (size_t i = 0; i < x->n; i++)
-		if (x->v[i].cls == best.row.cls && x->v[i].cause == best.row.cause)
-			best.more_ns += more_than_usual(&x->v[i], usual, each);
 	best.class_ns = best.row.cls == NSX_L_IDLE ?
 		(double)x->idle_ns[best.row.cause] - each * (double)usual->idle_ns[best.row.cause] :
 		(double)x->ns[best.row.cls] - each * (double)usual->ns[best.row.cls];

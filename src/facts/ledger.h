@@ -64,7 +64,7 @@ struct nsx_ledger_excess {
 	struct nsx_account row; /* the account whose time exceeds the usual time most; ns: that
 				   excess, 0 if there is none                                */
 	double class_ns; /* excess of its class, or of its cause if it is idle time          */
-	double more_ns;	 /* the part of that by more operations than usual                   */
+	double more_ns;	 /* time of its operations beyond the usual number                   */
 };
 struct nsx_ledger_excess nsx_ledger_beyond(const struct nsx_ledger *x,
 					   const struct nsx_ledger *usual, double each);
