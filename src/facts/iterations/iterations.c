@@ -362,11 +362,12 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	return rc;
 }
 
-static void list_loops(struct nsx_facts *f, uint32_t most, struct nsx_arena *a)
+static void list_loops(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_arena *a)
 {
 	const struct nsx_iteration *v = f->iterations;
+	size_t most = ((size_t)t->nprocesses + 1) * t->ndevices; /* + 1: an unknown process */
 
-	nsx_few(f->loops, a, most);
+	nsx_few(f->loops, a, NSX_MIN(most, f->niterations));
 	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process && v[next].device == v[i].device)
 		f->loops[f->nloops++] = (struct nsx_loop){v + i, next - i};
@@ -394,7 +395,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 	if (best != NSX_NONE)
 		rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations, err);
 	if (!rc && best != NSX_NONE) {
-		list_loops(f, t->nstreams, a); /* each loop has a stream */
+		list_loops(f, t, a);
 		flag_chosen_ways(&fd, &fd.v[best]);
 	}
 	rc = rc ?: nsx_find_phases(&fd, err);
