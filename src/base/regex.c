@@ -57,6 +57,14 @@ static long copies_of_operand(const char *repeat)
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_LENGTH));
 }
 
+/* Points to the last character of a repeat. Further repeats may follow it, of the same operand. */
+static const char *end_of_repeat(const char *p)
+{
+	size_t n = *p == '{' ? strspn(p + 1, "0123456789,") : 0;
+
+	return n && p[n + 1] == '}' ? p + n + 1 : p;
+}
+
 /* The number of ways through a repeat that read no character, from that of its operand. */
 static double ways_of_repeat(double ways, const char *repeat)
 {
@@ -105,6 +113,7 @@ static bool is_too_large(const char *p)
 				written += size * (copies_of_operand(p) - 1);
 			size *= copies_of_operand(p);
 			ways = ways_of_repeat(ways, p);
+			p = end_of_repeat(p);
 			continue;
 		}
 		g->ways = ways_of_sequence(g->ways, ways);

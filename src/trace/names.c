@@ -486,26 +486,36 @@ enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
 
 const char nsx_unnamed[] = "(unnamed)";
 
-const char *nsx_api_base(const char *name, char *buf, size_t size)
+/* The length of an API name without its suffixes. */
+static size_t length_of_base(const char *name)
 {
-	size_t n;
+	size_t n = strlen(name);
 
-	snprintf(buf, size, "%s", name);
 	for (;;) {
 		size_t digits = 0;
 
-		n = strlen(buf);
-		if (n > 5 && (!strcmp(buf + n - 5, "_ptsz") || !strcmp(buf + n - 5, "_ptds"))) {
-			buf[n - 5] = '\0';
+		if (n > 5 && (!strncmp(name + n - 5, "_ptsz", 5) ||
+			      !strncmp(name + n - 5, "_ptds", 5))) {
+			n -= 5;
 			continue;
 		}
-		while (digits < n && buf[n - 1 - digits] >= '0' && buf[n - 1 - digits] <= '9')
+		while (digits < n && nsx_is_digit(name[n - 1 - digits]))
 			digits++;
-		if (!digits || digits + 2 >= n || buf[n - digits - 1] != 'v' ||
-		    buf[n - digits - 2] != '_')
-			return buf;
-		buf[n - digits - 2] = '\0';
+		if (!digits || digits + 2 >= n || strncmp(name + n - digits - 2, "_v", 2) != 0)
+			return n;
+		n -= digits + 2;
 	}
+}
+
+const char *nsx_api_base(const char *name, char *buf, size_t size)
+{
+	size_t n = length_of_base(name);
+
+	if (!name[n] || n >= size)
+		return name;
+	memcpy(buf, name, n);
+	buf[n] = '\0';
+	return buf;
 }
 
 /* The part of an API name after "cuda" or "cu"; NULL: it has neither prefix. */

@@ -792,7 +792,9 @@ static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
 	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) : NSX_NONE;
 }
 extern const char nsx_unnamed[]; /* shown for an object without a name */
-/* An API name without "_v1234", "_ptsz", "_ptds", for matching. Writes into buf. */
+/* An API name without "_v1234", "_ptsz", "_ptds", for matching: name itself if it has none of them
+ * or is no API's because it does not fit into buf, else a copy in buf.
+ */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 /* Whether the call queues a host function in a stream. */
 static inline bool nsx_api_is_host_func(const char *api)
