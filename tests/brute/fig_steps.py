@@ -111,6 +111,20 @@ def count_launches(t, steps):
                 x.replays += a.is_graph_launch
 
 
+def gpu_starts(items):
+    """[(start, key, work)]: a step starts with its first work, but its copies beside kernels of the
+    steps before, if its own kernels come after these, do not start it."""
+    out, busy_until = [], None
+    main = lambda ops: [o for o in ops if o.kind in ("kernel", "graph")] or ops
+    for key, ops in sorted(items, key=lambda item: min(o.s for o in main(item[1]))):
+        first, kernel = min(o.s for o in ops), min(o.s for o in main(ops))
+        start = first if busy_until is None else max(first, min(kernel, busy_until))
+        out.append((start, key, ops))
+        ends = [o.e for o in main(ops)]
+        busy_until = max(ends if busy_until is None else ends + [busy_until])
+    return out
+
+
 def steps_each(t):
     if hasattr(t, "_steps"):
         return t._steps
@@ -125,11 +139,10 @@ def steps_each(t):
         exposed = subtract(comm, compute)
         alone = subtract(copy, union(compute + comm))
         busy = union(compute + comm + copy)
-        items = sorted(items, key=lambda item: min(x.s for x in item[1]))
-        for i, (key, ops) in enumerate(items):
-            x = known[key[2]]
-            start, work_end = min(o.s for o in ops), max(o.e for o in ops)
-            end = min(o.s for o in items[i + 1][1]) if i + 1 < len(items) else work_end
+        items = gpu_starts(items)
+        for i, (start, key, ops) in enumerate(items):
+            x, work_end = known[key[2]], max(o.e for o in ops)
+            end = items[i + 1][0] if i + 1 < len(items) else work_end
             inside = (start, min(work_end, end))
             idle = end - start - length(clip(busy, (start, end)))
             idle_inside = inside[1] - start - length(clip(busy, inside))

@@ -15,7 +15,7 @@ struct build {
 };
 
 NSX_ORDER(cmp_host, struct nsx_engine_step, UP(thread), UP(start_ns), DOWN(end_ns), UP(text));
-NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(gpu_start_ns),
+NSX_ORDER(cmp_step, struct nsx_engine_step, UP(process), UP(device), UP(main_start_ns),
 	  UP(start_ns), UP(text));
 
 NSX_ORDER_IN(cmp_in_process, uint32_t, struct nsx_engine_step, UP(c[*x].process),
@@ -177,8 +177,8 @@ static void find_work(struct build *b, const struct nsx_device *d)
 	const struct nsx_ops *o = &b->t->ops;
 
 	for (size_t i = 0; i < b->n; i++) {
-		b->host[i].gpu_start_ns = INT64_MAX;
-		b->host[i].work_end_ns = INT64_MIN;
+		b->host[i].gpu_start_ns = b->host[i].main_start_ns = INT64_MAX;
+		b->host[i].work_end_ns = b->host[i].main_end_ns = INT64_MIN;
 	}
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
 		uint32_t call = nsx_op_call(o, i);
@@ -189,6 +189,10 @@ static void find_work(struct build *b, const struct nsx_device *d)
 			continue;
 		x->gpu_start_ns = NSX_MIN(x->gpu_start_ns, nsx_op_start(o, i));
 		x->work_end_ns = NSX_MAX(x->work_end_ns, nsx_op_end(o, i));
+		if (o->kind[i] != NSX_OP_KERNEL && o->kind[i] != NSX_OP_GRAPH)
+			continue;
+		x->main_start_ns = NSX_MIN(x->main_start_ns, nsx_op_start(o, i));
+		x->main_end_ns = NSX_MAX(x->main_end_ns, nsx_op_end(o, i));
 	}
 }
 
@@ -200,11 +204,33 @@ static int steps_keep_steps(struct build *b, uint32_t device, struct nsx_engine_
 
 		x->device = device;
 		x->gpu_end_ns = x->work_end_ns;
+		if (x->main_end_ns < x->main_start_ns) {
+			x->main_start_ns = x->gpu_start_ns;
+			x->main_end_ns = x->work_end_ns;
+		}
 		if (x->work_end_ns >= x->gpu_start_ns &&
 		    nsx_push(ret->v, ret->n, b->cap, "steps", err, *x))
 			return err->rc;
 	}
 	return 0;
+}
+
+/* Divides each device's time among the steps of a process, sorted by their kernels. A copy made ahead
+ * of its step, beside kernels of earlier steps, does not start it: their time stays theirs.
+ */
+static void divide_gpu_time(struct nsx_engine_step *v, size_t n)
+{
+	NSX_EACH_RUN(i, next, n, v[next].process == v[i].process &&
+		     v[next].device == v[i].device) {
+		int64_t busy_ns = v[i].main_end_ns;
+
+		for (size_t k = i + 1; k < next; k++) {
+			v[k].gpu_start_ns = NSX_MAX(v[k].gpu_start_ns,
+						    NSX_MIN(v[k].main_start_ns, busy_ns));
+			v[k - 1].gpu_end_ns = v[k].gpu_start_ns;
+			busy_ns = NSX_MAX(busy_ns, v[k].main_end_ns);
+		}
+	}
 }
 
 static int steps_build(struct build *b, struct nsx_engine_steps *ret, struct nsx_err *err)
@@ -220,10 +246,7 @@ static int steps_build(struct build *b, struct nsx_engine_steps *ret, struct nsx
 			return err->rc;
 	}
 	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_step);
-	for (size_t i = 0; i + 1 < ret->n; i++)
-		if (ret->v[i].process == ret->v[i + 1].process &&
-		    ret->v[i].device == ret->v[i + 1].device)
-			ret->v[i].gpu_end_ns = ret->v[i + 1].gpu_start_ns;
+	divide_gpu_time(ret->v, ret->n);
 	return 0;
 }
 

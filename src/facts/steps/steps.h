@@ -36,7 +36,7 @@ bool nsx_step_name(const struct nsx_step_patterns *own, const char *text,
 int64_t nsx_step_size(const struct nsx_step_name *name);
 
 /* A step on a device. Its GPU time lasts from its first operation there to the next step's first;
- * the last step ends with its last operation.
+ * the last step ends with its last operation. Copies beside kernels of earlier steps start none.
  */
 struct nsx_engine_step {
 	struct nsx_step_name name;
@@ -47,6 +47,8 @@ struct nsx_engine_step {
 					   overlap; -1: the last                */
 	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may overlap the
 							  next step    */
+	int64_t main_start_ns, main_end_ns; /* of its kernels and graph replays; without
+					       them of all its work          */
 	int64_t launches, replays;	/* number of launch calls; of graph launches */
 	bool stalls; /* decoding requests wait for this prefill              */
 };

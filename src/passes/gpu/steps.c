@@ -17,7 +17,7 @@ NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 	X(R_TOKENS, "token_count", I64, "tokens; null: not known")                                 \
 	X(R_START, "start_ns", I64, "the range begins")                                            \
 	X(R_END, "end_ns", I64, "the range ends")                                                  \
-	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's first GPU work")                  \
+	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's GPU time")                            \
 	X(R_WORK_END, "work_end_ns", I64, "end of the step's last GPU work")                       \
 	X(R_GPU_END, "gpu_end_ns", I64,                                                            \
 	  "start of the next step's first GPU work; for the last step: work_end_ns")               \
@@ -338,7 +338,8 @@ NSX_DEFINE_PASS(steps,
 	       "loops name them; a range inside another one of its thread is part of that step. "
 	       "GPU work belongs to the step of the thread that launched it, otherwise to the step "
 	       "of its process that began last. The GPU time of a step goes from its first work to "
-	       "that of the next one on that device, and is divided to the nanosecond into "
+	       "that of the next one on that device (copies beside kernels of earlier steps do "
+	       "not start it), and is divided to the nanosecond into "
 	       "computing, exposed communication, exposed copies, idle inside and idle between "
 	       "steps. Size classes are powers of two. A prefill stalls decoding if the steps "
 	       "before and after it decode, the latter for more requests than the prefill brought.",
