@@ -33,6 +33,12 @@ def total(*parts):
     return sum(known) if known else None
 
 
+def total_of_all(parts):
+    """The sum; None if a part is not known."""
+    parts = list(parts)
+    return None if None in parts else sum(parts)
+
+
 def fields_of(name):
     """Engine, kind, requests, tokens and size of an engine's step, from its name; None: it is no step."""
     for engine, kind, pattern in ENGINE:
@@ -179,8 +185,8 @@ def group_row(rows, size, has_graphs):
     return {
         "engine": rows[0]["_engine"], "kind": rows[0]["kind"], "size": size, "count": len(rows),
         "gpu_count": len({r["_D"] for r in rows}),
-        "request_count": total(*(r["request_count"] for r in rows)),
-        "token_count": total(*(r["token_count"] for r in rows)),
+        "request_count": total_of_all(r["request_count"] for r in rows),
+        "token_count": total_of_all(r["token_count"] for r in rows),
         "p50_ms": ms(percentile(ns, 0.5)), "p95_ms": ms(percentile(ns, 0.95)), "total_ns": sum(ns),
         "compute_ns": add("compute_ns"), "comm_hidden_ns": add("_hidden"),
         "comm_exposed_ns": add("comm_exposed_ns"), "copy_exposed_ns": add("copy_exposed_ns"),

@@ -14,7 +14,7 @@ for seed in $(seq 1 20); do
 	holds "the engine of seed $seed" check "$work/engine.sqlite"
 	holds "the query of seed $seed" "$b/tests/property/prop_sql" engine.sqlite
 done
-for name in steps_vllm steps_sglang steps_trtllm steps_layers steps_numbered steps_stalled kinds_before; do
+for name in steps_vllm steps_sglang steps_trtllm steps_layers steps_numbered steps_stalled steps_drafts kinds_before; do
 	holds "$name" check "$fix/$name.sqlite"
 done
 for f in "$tests"/measured/*.sql; do

@@ -105,15 +105,16 @@ struct sums {
 
 static struct sums sum_step_times(const struct steps_timed *v, size_t n)
 {
-	struct sums a = {.requests = -1, .tokens = -1};
+	struct sums a = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_engine_step *s = v[i].step;
 
-		if (s->name.requests >= 0)
-			a.requests = NSX_MAX(a.requests, 0) + s->name.requests;
-		if (s->name.tokens >= 0)
-			a.tokens = NSX_MAX(a.tokens, 0) + s->name.tokens;
+		/* A sum over some of the steps would be set against the time of all. */
+		a.requests = NSX_MIN(a.requests, s->name.requests) < 0 ? -1 :
+			     a.requests + s->name.requests;
+		a.tokens = NSX_MIN(a.tokens, s->name.tokens) < 0 ? -1 :
+			   a.tokens + s->name.tokens;
 		for (unsigned c = 0; c < ARRAY_LEN(a.ns); c++)
 			a.ns[c] += v[i].ns[c];
 		a.launches += s->launches;

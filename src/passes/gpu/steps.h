@@ -87,7 +87,7 @@ struct steps_layer {
 
 /* Adds the tables of layers and of kernels that no layer fits, and a bullet for each kind. */
 int steps_add_layers(struct steps_work *w, struct nsx_err *err);
-enum { STEPS_LINES = 4 }; /* the first page has at most this many lines for a kind */
+enum { STEPS_LINES = 5 }; /* the first page has at most this many lines for a kind */
 /* Describes a row of KINDS in a bullet and, for engines, in lines of the first page. Its rows of
  * SIZES begin at sizes_at; its n layers at v.
  */

@@ -2,12 +2,20 @@
 #include <inttypes.h>
 #include "passes/gpu/steps.h"
 
+/* Says "; 400 tokens a second". A request that decodes several in a step decodes drafts, too. */
 static const char *say_tokens(struct steps_work *w, const struct nsx_cell *row)
 {
-	double s = (double)row[TOTAL].u.i / 1e9;
+	double s = (double)row[TOTAL].u.i / 1e9, tokens, requests;
 
-	return row[TOKENS].type == NSX_T_NULL || !row[TOKENS].u.i || !(s > 0) ? "" :
-		nsx_say(w->out, "; %.0f tokens a second", (double)row[TOKENS].u.i / s);
+	if (row[TOKENS].type == NSX_T_NULL || !row[TOKENS].u.i || !(s > 0))
+		return "";
+	tokens = (double)row[TOKENS].u.i;
+	requests = row[REQUESTS].type == NSX_T_NULL ? 0 : (double)row[REQUESTS].u.i;
+	return nsx_say(w->out, "; %.0f tokens a second%s", tokens / s,
+		       row[KIND].u.s != nsx_step_kinds[NSX_STEP_DECODE] || !(requests > 0) ||
+		       tokens <= requests ? "" :
+		       nsx_say(w->out, " with drafts (%.2g for a request in a step)",
+			       tokens / requests));
 }
 
 /* " (1.2 ms instead of 1 ms)" if steps without a replay take longer, else "". */
@@ -50,8 +58,8 @@ static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell 
 		       n > MOST ? " and more" : "");
 }
 
-/* "decoding takes 25 ms longer in each than in a decode step"; NULL unless steps decode beside a
- * prefill, and others of the engine only decode.
+/* Says "decoding waits for 10 ms (44 % of all steps) for the prefills beside it", by which these
+ * steps take longer than decode steps of the median length; NULL: they do not, or none only decodes.
  */
 static const char *say_mixed(struct steps_work *w, const struct nsx_cell *row)
 {
@@ -61,11 +69,15 @@ static const char *say_mixed(struct steps_work *w, const struct nsx_cell *row)
 		return NULL;
 	for (size_t i = 0; i < kinds->nrows; i++) {
 		const struct nsx_cell *x = nsx_row_at(kinds, i);
+		double wait_ns = (double)row[TOTAL].u.i -
+				 (double)row[COUNT].u.i * x[P50].u.f * 1e6;
 
 		if (x[KIND].u.s == nsx_step_kinds[NSX_STEP_DECODE] &&
-		    !strcmp(x[ENGINE].u.s, row[ENGINE].u.s) && x[P50].u.f < row[P50].u.f)
-			return nsx_say(w->out, "decoding takes %s longer in each than in a decode "
-				       "step", nsx_say_ms(w->out, row[P50].u.f - x[P50].u.f));
+		    !strcmp(x[ENGINE].u.s, row[ENGINE].u.s) && wait_ns > 0)
+			return nsx_say(w->out, "decoding waits for %s (%s of all steps) for the "
+				       "prefills beside it", nsx_say_ms(w->out, wait_ns / 1e6),
+				       nsx_text_share(w->out->arena, wait_ns,
+						      (double)w->total_ns));
 	}
 	return NULL;
 }
@@ -116,9 +128,20 @@ static bool is_unnamed_loop(const struct nsx_cell *row)
 	return !strcmp(row[ENGINE].u.s, "loop");
 }
 
+/* "vLLM " if another engine runs, too, else "". */
+static const char *say_engine(struct steps_work *w, const struct nsx_cell *row)
+{
+	const struct nsx_table *kinds = w->table[KINDS];
+
+	return NSX_ANY(i, kinds->nrows,
+		       strcmp(nsx_row_at(kinds, i)[ENGINE].u.s, row[ENGINE].u.s) != 0) ?
+		       nsx_say(w->out, "%s ", row[ENGINE].u.s) : "";
+}
+
 static const char *say_step(struct steps_work *w, const struct nsx_cell *row)
 {
-	return is_unnamed_loop(row) ? "step" : nsx_say(w->out, "%s step", row[KIND].u.s);
+	return is_unnamed_loop(row) ? "step" :
+		nsx_say(w->out, "%s%s step", say_engine(w, row), row[KIND].u.s);
 }
 
 /* "10 decode steps", "10 decode steps on each of 2 GPUs" or "21 decode steps on 2 GPUs" */
@@ -135,20 +158,25 @@ static const char *steps_text_say_count(struct steps_work *w, const struct nsx_c
 
 static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_cell *row)
 {
-	double ms = 1e6 * (double)row[COUNT].u.i, scheduler = (double)row[SCHEDULER].u.i / ms;
-	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
 	const char *p50 = nsx_say_ms(w->out, row[P50].u.f), *p95 = nsx_say_ms(w->out, row[P95].u.f);
 
-	return nsx_say(w->out, "**%s**%s, p50 %s%s%s, %.0f %% GPU busy; %s idle between steps%s%s",
+	return nsx_say(w->out, "**%s**%s, p50 %s%s%s, %.0f %% GPU busy",
 		       steps_text_say_count(w, row), row[TOTAL].u.i == w->total_ns ? "" :
 		       nsx_say(w->out, " (%s of the time)", nsx_text_share(w->out->arena,
 				(double)row[TOTAL].u.i, (double)w->total_ns)),
 		       p50, strcmp(p50, p95) ? ", p95 " : "", strcmp(p50, p95) ? p95 : "",
-		       row[BUSY].u.f,
-		       nsx_say_ms(w->out, (double)row[BETWEEN].u.i / ms),
-		       !is_engine || !(scheduler > 0) ? "" :
-		       nsx_say(w->out, " (%s in the scheduler)",
-			       nsx_say_ms(w->out, scheduler)),
+		       row[BUSY].u.f);
+}
+
+/* Says "3 ms idle between steps (2.9 ms in the scheduler); 400 tokens a second". */
+static const char *say_between(struct steps_work *w, const struct nsx_cell *row)
+{
+	int64_t n = row[COUNT].u.i, scheduler_ns = row[SCHEDULER].u.i / n;
+	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
+
+	return nsx_say(w->out, "%s idle between steps%s%s",
+		       nsx_say_time(w->out, row[BETWEEN].u.i / n), !is_engine || !scheduler_ns ? "" :
+		       nsx_say(w->out, " (%s in the scheduler)", nsx_say_time(w->out, scheduler_ns)),
 		       say_tokens(w, row));
 }
 
@@ -169,8 +197,9 @@ static const char *say_time_by_layer(struct steps_work *w, const struct steps_la
 void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t sizes_at,
 		     const struct steps_layer *v, size_t n)
 {
-	const char *told[] = {steps_text_say_kind(w, kind), say_peak_shares(w, kind),
-			      say_lost_time(w, kind, sizes_at), say_time_by_layer(w, v, n, kind)};
+	const char *told[] = {steps_text_say_kind(w, kind), say_between(w, kind),
+			      say_peak_shares(w, kind), say_lost_time(w, kind, sizes_at),
+			      say_time_by_layer(w, v, n, kind)};
 	const char *text = "";
 
 	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
@@ -181,5 +210,6 @@ void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t s
 		if (!is_unnamed_loop(kind))
 			w->page[w->npage++] = told[i];
 	}
-	nsx_md_bullet(w->out, "%s: %s.", kind[ENGINE].u.s, text);
+	nsx_md_bullet(w->out, "%s%s.", *say_engine(w, kind) ? "" :
+		      nsx_say(w->out, "%s: ", kind[ENGINE].u.s), text);
 }

@@ -1,0 +1,1 @@
+explain @steps_drafts --pass steps --md
