@@ -213,7 +213,7 @@ static const char *steps_say_size(struct steps_work *w, int size)
  * or the data type must be wrong.
  */
 static struct nsx_cell peak_share_cell(struct steps_work *w, const char *what, const char *kind,
-				       double part, double whole)
+				       double part, double whole, bool *refused)
 {
 	if (!(part > 0) || !(whole > 0))
 		return nsx_null();
@@ -224,16 +224,17 @@ static struct nsx_cell peak_share_cell(struct steps_work *w, const char *what, c
 			 "not shown: --model describes another model or data type than the one "
 			 "that ran, or fewer GPUs than those that share a step",
 			 what, kind, 100 * part / whole);
-	w->refused = true;
+	*refused = w->refused = true;
 	return nsx_null();
 }
 
+/* Fills the shares of the GPU's peak. If one is refused, so is the other: the model is wrong. */
 static void put_peak_shares(struct steps_work *w, const struct nsx_engine_step *first,
 			    const struct sums *a, size_t n, struct nsx_cell *row)
 {
 	const struct nsx_llm *m = w->run->opts->model;
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(w->run->trace, first->device);
-	bool trains = first->name.kind == NSX_STEP_TRAINING;
+	bool trains = first->name.kind == NSX_STEP_TRAINING, refused = false;
 	int64_t tokens = trains ? (int64_t)n * (m ? m->tokens : 0) : a->tokens;
 	double s = (double)STEPS_NS(a, TOTAL) / 1e9;
 	const char *kind = nsx_step_kinds[first->name.kind];
@@ -241,12 +242,14 @@ static void put_peak_shares(struct steps_work *w, const struct nsx_engine_step *
 	if (!m || !gpu || tokens <= 0)
 		return;
 	row[MFU] = peak_share_cell(w, "operations", kind, nsx_llm_operations(m, tokens, trains) / s,
-				   nsx_llm_peak(m, gpu));
+				   nsx_llm_peak(m, gpu), &refused);
 	if (!trains)
 		row[BANDWIDTH] = peak_share_cell(w, "bytes", kind,
 			nsx_llm_bytes(m, (int64_t)n, first->name.kind == NSX_STEP_DECODE ?
 						     tokens : 0) / s,
-			(double)gpu->bandwidth_bytes_per_s);
+			(double)gpu->bandwidth_bytes_per_s, &refused);
+	if (refused)
+		row[MFU] = row[BANDWIDTH] = nsx_null();
 }
 
 static void steps_add_group(struct steps_work *w, struct nsx_table *table,
