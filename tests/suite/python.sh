@@ -163,9 +163,10 @@ nsx.open(sys.argv[1]).parquet("lake")
 assert pyarrow.parquet.read_table("lake/top_kernels.kernels.parquet").num_rows == 3' "$fix/synthetic.sqlite"
 fi
 if $python -c 'import pandas, nbconvert, ipykernel' 2>/dev/null; then
-	mkdir python examples && cp "$root/python/example.ipynb" python && cp "$root/examples/blocks.nsys-rep" examples
-	holds 'the notebook runs' env HOME="$work" "$python" -m nbconvert --to notebook --execute --output run.ipynb python/example.ipynb
-	holds 'it shows findings' grep -q 'takes 48 % of the recording' python/run.ipynb
+	# It runs where it lies: in the folder of the package's source, that would be imported instead.
+	mkdir tree && cp -r "$root/python" "$root/examples" tree
+	holds 'the notebook runs' env HOME="$work" "$python" -m nbconvert --to notebook --execute --output run.ipynb tree/examples/notebook.ipynb
+	holds 'it shows findings' grep -q 'takes 48 % of the recording' tree/examples/run.ipynb
 else
 	part_skipped 'the notebook: nbconvert, ipykernel or pandas is not here (Debian: jupyter-nbconvert, python3-ipykernel, python3-pandas)'
 fi
