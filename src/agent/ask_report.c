@@ -27,6 +27,8 @@ static void suggest_findings(struct nsx_answer *a)
 	for (size_t i = 0; i < l->n && i < 2; i++)
 		nsx_answer_next(a, NSX_Q_finding, nsx_say(a->out, "%zu", i + 1),
 				i ? "the next one" : "its evidence and its windows");
+	if (a->r->page->steps)
+		nsx_answer_next(a, NSX_Q_steps, NULL, "what a step consists of, and waits for");
 }
 
 int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)

@@ -260,7 +260,7 @@ static void reply_put_list(struct page *p, struct nsx_jsonw *w, const char *key,
 		if (!is_open)
 			nsx_jsonw_array(w, key);
 		is_open = true;
-		reply_put_own(p, w, NULL, v[i], NSX_REPLY_FULL_CELL);
+		reply_put_own(p, w, NULL, v[i], NSX_REPLY_PROSE);
 	}
 	if (is_open)
 		nsx_jsonw_end(w);
@@ -639,7 +639,7 @@ static void reply_add_line(struct page *p, struct nsx_buf *b, const char *mark, 
 	if (!has_line(p))
 		return;
 	nsx_buf_adds(b, mark);
-	reply_add_own(p, b, text, NSX_REPLY_FULL_CELL);
+	reply_add_own(p, b, text, NSX_REPLY_PROSE);
 	nsx_buf_adds(b, "\n");
 }
 

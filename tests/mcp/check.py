@@ -413,6 +413,12 @@ def check_command():
             seen += len(want)
             ok('ask %s of %s' % (question, trace), holds(want, json.loads(told.stdout)), told.stdout)
     ok('answers with figures were compared', seen > 40, seen)
+    r = c.call('nsys_explain', trace='steps_vllm.sqlite')
+    ok('the first answer on an engine leads to its steps', 'steps' in [
+        n['arguments'].get('question') for n in content_of(r)['next']], r)
+    r = c.call('nsys_ask', trace='steps_vllm.sqlite', question='steps', argument='decode')
+    text = r['content'][0]['text']
+    ok('it tells what a step consists of to the end', '0.5 % idle inside steps.' in text, text)
     c.close()
 
 
