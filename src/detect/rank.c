@@ -37,8 +37,8 @@ struct item {
 	double replayed_ns; /* adds_ns without the finding's limit           */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
-	double worth_ns; /* gain that it adds to the findings above it (worth) */
-	double rank_ns; /* worth_ns, or without a price the time at stake    */
+	enum nsx_severity rank; /* severity, as far as the order goes        */
+	double rank_ns; /* worth, or without a price the time at stake       */
 	bool is_capture;
 	bool gone;    /* removed from the list                               */
 	bool left;    /* not yet applied                                     */
@@ -524,8 +524,8 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 }
 
 /* Orders the most expensive finding first, then findings on the capture, then minor ones. */
-NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(f->severity),
-	  DOWN(rank_ns), DOWN(worth_ns), UP(order));
+NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(rank),
+	  DOWN(rank_ns), UP(order));
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
 static void limit_shown(struct pricing *p)
@@ -581,6 +581,7 @@ static void judge_findings(struct pricing *p)
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
+		bool is_bare;
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
@@ -598,15 +599,18 @@ static void judge_findings(struct pricing *p)
 		f->severity = shared && needs_idle(f) && f->id != NSX_ID_gpu_shared ?
 			NSX_SEV_LOW : severity_of(p, &p->v[i]);
 		f->is_minor = f->price != NSX_PRICE_NONE && f->alarm != NSX_ALARM_SET &&
-			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && p->v[i].is_doubted));
 		/* A thread that is off its CPU for an unrecorded reason may be in the pacing wait
 		 * itself.
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
-		p->v[i].worth_ns = worth(f);
-		p->v[i].rank_ns = f->price == NSX_PRICE_NONE ? f->most_ns : worth(f);
+		/* A kernel without a price stands behind all that wins as much as is medium. */
+		is_bare = f->price == NSX_PRICE_NONE && f->alarm == NSX_ALARM_BY_PRICE &&
+			  f->severity > NSX_SEV_LOW;
+		p->v[i].rank = is_bare ? NSX_SEV_LOW : f->severity;
+		p->v[i].rank_ns = is_bare ? MEDIUM_SHARE * p->length_ns :
+				  f->price == NSX_PRICE_NONE ? f->most_ns : worth(f);
 	}
 }
 
