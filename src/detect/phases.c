@@ -188,43 +188,17 @@ static bool phases_is_same(const struct nsx_ledger *a, const struct nsx_ledger *
 	return a->n && b->n && x->cls == y->cls && x->cause == y->cause && x->place == y->place;
 }
 
-/* Phases that are judged together: pauses whose first row is the same. */
-struct alike {
-	const struct nsx_run_phase *first;
-	struct nsx_spans spans; /* of the phases */
-	double lost_ns;
-};
-
-/* Adds up the pauses like phase i, or takes any other phase alone. There are no spans if an earlier
- * phase has added up phase i.
- */
-static struct alike find_alike(const struct nsx_detect *d, size_t i)
+/* Time of the first row, on average of the GPUs. */
+static double phases_lost_ns(const struct nsx_ledger *l)
 {
-	const struct nsx_run_phase *x = d->facts->run_phases;
-	size_t nphases = d->facts->nrun_phases;
-	const struct nsx_ledger *l = d->measured->phases;
-	struct alike ret = {.first = &x[i]};
-
-	ret.spans.v = nsx_arena_get(d->found->arena, nphases * sizeof(*ret.spans.v));
-	for (size_t k = 0; k < nphases; k++) {
-		if (k != i && !(is_pause(&x[i]) && is_pause(&x[k]) && phases_is_same(&l[i], &l[k])))
-			continue;
-		if (k < i)
-			return (struct alike){.spans = {.n = 0}};
-		ret.spans.v[ret.spans.n++] = (struct nsx_span){x[k].window.start_ns,
-							       x[k].window.end_ns};
-		ret.lost_ns += (double)l[k].v[0].ns / l[k].ngpus;
-	}
-	return ret;
+	return (double)l->v[0].ns / l->ngpus;
 }
 
-static int phases_propose(struct nsx_detect *d, const struct alike *all,
+static int phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 			  const struct nsx_ledger *l, double whole_ns, struct nsx_err *err)
 {
-	const struct nsx_run_phase *x = all->first;
-	double lost_ns = all->lost_ns, share = lost_ns / whole_ns;
-	int64_t phases_ns = nsx_spans_total(&all->spans);
-	size_t nphases = all->spans.n;
+	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
+	double lost_ns = phases_lost_ns(l), share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
 	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
@@ -233,13 +207,17 @@ static int phases_propose(struct nsx_detect *d, const struct alike *all,
 		[NSX_V_HOST] = 1u << NSX_CAT_HOST, [NSX_V_SYNC] = 1u << NSX_CAT_SYNC,
 		[NSX_V_COMMUNICATION] = 1u << NSX_CAT_COMMUNICATION};
 	struct nsx_judgement j;
+	struct nsx_span *span;
 
 	nsx_judge_ledger(l, &j);
 	if (j.verdict == NSX_V_COMPUTE)
 		return 0;
+	span = nsx_arena_get(found->arena, sizeof(*span));
+	*span = (struct nsx_span){x->window.start_ns, x->window.end_ns};
 	struct nsx_finding f = {.id = NSX_ID_other_phase,
 		.subject = x->name, .device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
-		.alarm = NSX_ALARM_SET, .also = names[j.verdict], .spans = all->spans,
+		.alarm = NSX_ALARM_SET, .also = names[j.verdict],
+		.spans = {.v = span, .n = 1},
 		.most_ns = l->v[0].cls == NSX_L_COPY ? 0 : lost_ns, /* copies may be needed */
 		/* Code is loaded once, however long the program runs. */
 		.severity = l->v[0].cause == NSX_CAUSE_MODULE ? NSX_SEV_LOW :
@@ -248,9 +226,7 @@ static int phases_propose(struct nsx_detect *d, const struct alike *all,
 						   NSX_SEV_LOW,
 		.title = is_pause(x) ?
 				 nsx_tell(found, say_no_gpu_works_phase_which,
-					 nsx_tell_ns(found, phases_ns),
-					 nphases == 1 ? nsx_tell(found, say_phase_which, name) :
-							nsx_tell(found, say_phases_which, nphases),
+					 nsx_tell_ns(found, phase_ns), name,
 					 nsx_account_words(d->facts, &l->v[0], found->arena)) :
 				 nsx_tell(found, say_phase_which_not_judged, name,
 					 nsx_verdict_words[j.verdict],
@@ -260,7 +236,7 @@ static int phases_propose(struct nsx_detect *d, const struct alike *all,
 				 is_pause(x) ? "" :
 					       nsx_tell(found, say_go_there,
 						       nsx_text_ns(found->arena, lost_ns),
-						       nsx_tell_ns(found, phases_ns)),
+						       nsx_tell_ns(found, phase_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
 							    say_time_between_first_last)},
@@ -329,16 +305,12 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 					      x->kind == NSX_PHASE_TAIL ? LARGE_SHARE :
 									  PAUSE_SHARE);
 
-		struct alike all;
-
 		/* start-up has its own line on the page */
 		if (!l->n || l->v[0].cls == NSX_L_COMPUTE ||
 		    phases_is_same(l, &d->measured->ledger) ||
 		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
 			continue;
-		all = find_alike(d, i);
-		if (all.spans.n && all.lost_ns >= least_ns &&
-		    phases_propose(d, &all, l, whole_ns, err))
+		if (phases_lost_ns(l) >= least_ns && phases_propose(d, x, l, whole_ns, err))
 			return err->rc;
 	}
 	recorded_ns = find_ends(d->trace, f, d->measured, end);

@@ -1,1 +1,0 @@
-ask @pauses_recur finding 1 --limit 3

@@ -1,1 +1,0 @@
-explain @pauses_recur --out o
