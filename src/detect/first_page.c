@@ -527,13 +527,18 @@ static bool were_tables_refused(const struct nsx_report *r, const struct nsx_pas
 }
 
 /* Collects the sections' answers, and the subjects of sections without one. Links between GPUs
- * count as a subject only if there are several GPUs.
+ * count as a subject only if there are several GPUs. Without the number of multiprocessors nothing
+ * tells how much of the GPU a launch leaves empty.
  */
 static void fill_from_sections(const struct nsx_report *r, struct nsx_first_page *p)
 {
+	uint32_t device = r->facts->limiting;
+	const struct nsx_gpu_info *gpu = device == NSX_NONE ? NULL : nsx_device_gpu(r->trace, device);
 	size_t n = 0;
 
-	p->missing = nsx_arena_get(r->arena, (r->nsections + 1) * sizeof(char *));
+	p->missing = nsx_arena_get(r->arena, (r->nsections + 2) * sizeof(char *));
+	if (device != NSX_NONE && !(gpu && gpu->sm_count > 0))
+		p->missing[n++] = "the GPU's number of multiprocessors";
 	for (size_t i = 0; i < r->nsections; i++) {
 		p->asked = p->asked ?: r->sections[i].asked;
 		if (r->sections[i].pass->subject &&
