@@ -285,7 +285,7 @@ enum { /* classes of calls, ENUM_NSYS_EVENT_CLASS                           */
 };
 /* The table of a call, by class; 0: no table (0 is the table of strings, which has no calls). */
 static const uint8_t calls[] = {
-	[0] = NSX_REP_RUNTIME, [1] = NSX_REP_RUNTIME,
+	[0] = NSX_REP_RUNTIME, [1] = NSX_REP_RUNTIME, [67] = NSX_REP_RUNTIME,
 	[CLASS_PROFILER] = NSX_REP_PROFILER_OVERHEAD,
 	[CLASS_OVERHEAD] = NSX_REP_OVERHEAD, [CLASS_OSRT] = NSX_REP_OSRT,
 	[CLASS_OSRT_START] = NSX_REP_OSRT, [CLASS_OSRT_FINISH] = NSX_REP_OSRT,

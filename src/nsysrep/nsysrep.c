@@ -73,7 +73,7 @@ static void describe_unknown(const struct nsx_rep *rep, struct nsx_buf *b)
 
 		nsx_buf_printf(b, "%s%llu ", i ? "; " : "not read: ", (unsigned long long)u->n);
 		if (u->type == NSX_CUDA_STACK)
-			nsx_buf_adds(b, "stacks of CUDA calls");
+			nsx_buf_printf(b, "stack%s of CUDA calls", u->n == 1 ? "" : "s");
 		else
 			nsx_buf_printf(b, "event%s of a kind not known, type %llu (%llu, "
 				       "%llu)", u->n == 1 ? "" : "s", (unsigned long long)u->type,

@@ -62,6 +62,10 @@ static void impossible_find_calls(struct finder *x)
 
 		x->call[i] = p == NSX_NONE || !l->ops.call[i] ? NSX_NONE :
 			nsx_host_call(l, p, l->ops.call[i], l->ops.start_ns[i]);
+		/* Reports do not say which node of a graph an operation is. */
+		if (x->call[i] != NSX_NONE && l->calls.flags[x->call[i]] & NSX_CALL_GRAPH &&
+		    l->ops.kind[i] != NSX_OP_GRAPH)
+			l->ops.flags[i] |= NSX_OP_NODE;
 		x->order[l->ops.stream[i]].n += must_run_in_order(l, i);
 	}
 	for (size_t i = 0; i < l->call_set.n; i++)

@@ -226,6 +226,14 @@ calls = [nvtx(75, 0, (7, b"MPI"), (13, 1)), nvtx(75, 0, (7, b"UCX"), (13, 2)),
          msg((1, 128), (128, msg((1, -5), (2, 5), (3, 1), (4, 0), (5, 8192), (6, 42)))),
          nvtx(59, 1300, (7, b"payload"), schema=915, data=b"\1" + b"\0" * 7 + b"\2" + b"\0" * 7 + struct.pack("<hhh", 3, -4, 0) +
               b"say\"\0\0" + struct.pack("<Hh", 1, -1) + b"xyz" + b"\0" * 5 + struct.pack("<Q", 5))]
+# A graph of two kernels, traced node by node: where their graphNodeId stands is not known. One call has its stack in an event
+# of its own.
+launch = [msg((1, 48), (108, msg((1, 1000), (2, 1500), (3, 11), (6, 0), (7, 3), (13, TID)))),
+          msg((1, 48), (108, msg((1, 1000), (2, 1500), (3, 11), (6, 67), (7, 3), (13, TID), (15, msg((1, 1)))))),
+          *[msg((1, 79), (107, msg((1, at), (2, at + 2000), (3, 11), (7, 3), (101, kernel), *gpu))) for at in (3000, 4000)],
+          msg((1, 113), (108, msg((1, 900), (2, 900), (6, 77), (13, TID))))]
+write("graph.nsys-rep", report(block(b"".join(msg((1, e)) for e in launch)), len(launch), nstrings=4, strings=b"".join(
+    msg((1, x)) for x in (b"", b"scale", b"scale", b"cudaGraphLaunch"))))
 write("calls.nsys-rep", report(block(b"".join(msg((1, e)) for e in calls)), len(calls), schemas=schemas,
                                strings=b"".join(msg((1, x)) for x in (b"", b"MPI_Sendrecv", b"MPI_Irecv", b"MPI_Waitany",
                                                                       b"MPI_Win_create", b"ucp_put_nbi")), nstrings=6))

@@ -58,6 +58,10 @@ if grep -q 'table of allocations was not read' out; then ok; else bad "allocatio
 "$prog" sound.nsys-rep -q --out o
 if grep 'Not in this trace' o/report.md | grep -q memory; then bad 'what is not read is called absent'; else ok; fi
 rm -rf o
+row graph.nsys-rep 'SELECT start, eventClass, callchainId IS NULL FROM CUPTI_ACTIVITY_KIND_RUNTIME' "$(printf '1000|0|1\n1000|67|1')"
+says 0 'not read: 1 event of a kind not known, type 113 (108, 77); 1 stack of CUDA calls' graph.nsys-rep
+"$prog" ask graph.nsys-rep section cuda_graphs --csv >out 2>&1
+if grep -q ',node,1,1,100' out && ! grep -q opaque out; then ok; else bad "nodes of graphs: $(head -n 3 out)"; fi
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 'its end is cut off' no_directory.nsys-rep
