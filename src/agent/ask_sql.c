@@ -445,5 +445,10 @@ int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
 	rc = nsx_in_child(run_select, &q, MAX_S, &said, err);
 	if (!rc)
 		read_result_rows(a, &said);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(open_views); i++)
+		if (q.schema->refused[open_views[i]] &&
+		    ask_sql_is_named(a->argument, nsx_view_defs[open_views[i]].name))
+			nsx_note(a->out, "%s %s", nsx_view_defs[open_views[i]].name,
+				 q.schema->refused[open_views[i]]);
 	return rc ? ask_sql_explain(err, a->argument) : 0;
 }

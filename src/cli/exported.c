@@ -69,6 +69,9 @@ int nsx_export(const char *input, const char *to, struct nsx_err *err)
 		 nsx_db_fill(db, err) ?: nsx_db_image(db, &image, &n, err) ?:
 		 nsx_target_write(&target, image, n, err);
 
+	if (!rc && nsx_db_note(db))
+		fprintf(stderr, "nsys-explain: warning: the export may lack something: %s\n",
+			nsx_db_note(db));
 	if (!rc && nsx_db_warning(db)) {
 		nsx_fail(err, NSX_E_DATA, "wrote what can be read of '%s', but "
 			 "%s", input, nsx_db_warning(db));

@@ -55,6 +55,11 @@ says 0 'not read: 1 event of a kind not known, type 48 (108, 78)' calls.nsys-rep
 says 0 'memory_event was not read: the report has 1 of its records' sound.nsys-rep
 "$prog" ask sound.nsys-rep section memory_usage >out 2>&1
 if grep -q 'table of allocations was not read' out; then ok; else bad "allocations that are not read: $(head -n 1 out)"; fi
+"$prog" ask sound.nsys-rep sql 'SELECT count(*) FROM memory_event' >out 2>&1
+if grep -q 'memory_event was not read' out; then ok; else bad "SQL on what is not read: $(head -n 3 out)"; fi
+"$prog" export sound.nsys-rep -q -o e.sqlite >out 2>&1
+if grep -q 'may lack something: not read: 1 event' out; then ok; else bad "export of what is not read: $(cat out)"; fi
+rm e.sqlite
 "$prog" sound.nsys-rep -q --out o
 if grep 'Not in this trace' o/report.md | grep -q memory; then bad 'what is not read is called absent'; else ok; fi
 rm -rf o
