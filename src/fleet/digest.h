@@ -180,7 +180,10 @@ void nsx_digests_free(struct nsx_digest **v, size_t n); /* frees v, too */
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
 		   const char *what, struct nsx_err *err) NSX_CHECKED;
 
-/* How many members an operation of NCCL or MPI holds up: see nsx_dop. */
+/* How many members an operation of NCCL or MPI holds up: see nsx_dop. On a grid or ring of unknown
+ * shape these are a rank and the neighbours on both sides.
+ */
+enum { NSX_HOLDS_NEIGHBOURS = 3 };
 uint32_t nsx_op_holds(const char *name);
 
 /* Index of its operation in ops. */

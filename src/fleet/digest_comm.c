@@ -36,7 +36,12 @@ static const struct op {
 	{"Rsend", MESSAGE, 0}, {"Recv", MESSAGE, 2}, {"Mrecv", MESSAGE, 0}, {"Probe", MESSAGE, 0},
 	{"Mprobe", MESSAGE, 0}, {"Sendrecv", MESSAGE, 2}, {"Sendrecv_replace", MESSAGE, 0},
 	{"Waitany", MESSAGE, 0}, {"Waitsome", MESSAGE, 0}, {"message", OTHER, 2},
-	{"Broadcast", OTHER, 1}};
+	{"Broadcast", OTHER, 1}, {"Win_fence", COLLECTIVE, 0},
+	{"Neighbor_allgather", COLLECTIVE, NSX_HOLDS_NEIGHBOURS},
+	{"Neighbor_allgatherv", COLLECTIVE, NSX_HOLDS_NEIGHBOURS},
+	{"Neighbor_alltoall", COLLECTIVE, NSX_HOLDS_NEIGHBOURS},
+	{"Neighbor_alltoallv", COLLECTIVE, NSX_HOLDS_NEIGHBOURS},
+	{"Neighbor_alltoallw", COLLECTIVE, NSX_HOLDS_NEIGHBOURS}};
 
 static const struct op *known_op(const char *name)
 {

@@ -406,6 +406,16 @@ static inline bool nsx_is_of_unknown_pairs(const struct nsx_fcomm *c)
 	return nsx_is_of_pairs(c->m->c) && !(c->is_sure && c->n == 2);
 }
 
+/* Whether each member waits for a few of the others, and it is unknown for which: neighbours of a
+ * ring or grid.
+ */
+static inline bool nsx_is_of_neighbours(const struct nsx_fcomm *c)
+{
+	uint32_t holds = c->m->c->n ? c->m->c->ops->holds : 0;
+
+	return c->is_sure ? holds > 1 && holds < c->n : holds == NSX_HOLDS_NEIGHBOURS;
+}
+
 /* Number of hosts that the members are on. */
 uint32_t nsx_count_hosts(const struct nsx_fleet *f, const struct nsx_fcomm *c);
 /* The operation at k, from the first member that has it; NULL: none has. */
@@ -418,5 +428,5 @@ static inline bool nsx_holds_all(const struct nsx_fcomm *c, size_t k)
 {
 	const struct nsx_dop *op = nsx_op_at(c, k);
 
-	return op && c->n <= op->holds && (c->is_sure || op->holds > 2);
+	return op && c->n <= op->holds && (c->is_sure || op->holds > NSX_HOLDS_NEIGHBOURS);
 }

@@ -499,17 +499,17 @@ static bool is_exchange(const struct nsx_dchannel *c)
 
 int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 {
+	bool has_pairs;
+
 	if (nsx_join_messages(f, err))
 		return err->rc;
-	f->has_messages = has_channels(f, nsx_is_of_messages);
-	if (!has_channels(f, nsx_is_of_pairs))
-		return 0;
-	if (nsx_pair_up(f, err) || match_channels(f, true, err))
+	has_pairs = has_channels(f, nsx_is_of_pairs);
+	f->has_messages = has_channels(f, nsx_is_of_messages) || has_channels(f, is_exchange);
+	if (has_pairs && (nsx_pair_up(f, err) || match_channels(f, true, err)))
 		return err->rc;
-	for (uint32_t i = 0; i < f->ncomms; i++)
-		f->has_one_sides = f->has_one_sides ||
-				   (f->comm[i].n == 1 &&
-				    nsx_is_of_unknown_pairs(&f->comm[i]));
-	f->has_messages = f->has_messages || f->has_one_sides || has_channels(f, is_exchange);
-	return nsx_has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		f->has_one_sides |= f->comm[i].n == 1 && nsx_is_of_unknown_pairs(&f->comm[i]);
+		f->has_messages |= f->has_one_sides || nsx_is_of_neighbours(&f->comm[i]);
+	}
+	return has_pairs && nsx_has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

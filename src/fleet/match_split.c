@@ -407,13 +407,42 @@ static bool is_known(const struct nsx_fleet *f, struct nsx_mchannel *const *v, s
 	return false;
 }
 
+/* Whether the parts of all members end together in nearly all collectives. In a ring, those of the
+ * members that are not next to a late one end earlier.
+ */
+static bool end_together(const struct nsx_fleet *f, struct nsx_mchannel *const *v, size_t n)
+{
+	enum { MOST_APART = NSX_SAMPLES / 20 };
+	int64_t from = 0, to = INT64_MAX;
+	unsigned napart = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		from = NSX_MAX(from, v[i]->shift);
+		to = NSX_MIN(to, v[i]->shift + (int64_t)v[i]->c->n);
+	}
+	for (int64_t s = 0; s < NSX_SAMPLES && from < to && v[0]->c->has_times; s++) {
+		int64_t k = from + (to - from) * s / NSX_SAMPLES;
+		double first = INFINITY, last = -INFINITY;
+
+		for (size_t i = 0; i < n; i++) {
+			double end = nsx_common_ns(f, v[i]->rank, nsx_coll_end(
+				v[i]->c, (size_t)(k - v[i]->shift)));
+
+			first = NSX_MIN(first, end);
+			last = NSX_MAX(last, end);
+		}
+		napart += last - first > NSX_TOGETHER_NS / 2;
+	}
+	return napart <= MOST_APART;
+}
+
 /* Makes sends and receives hold all members if more than two ranks end together, as in an alltoall.
  * Tensor-parallel neighbours that each send to another stage also end together; they already have a
  * communicator.
  */
 static void hold_all(struct nsx_matcher *m, struct nsx_mchannel *const *v, size_t n)
 {
-	if (n < 3 || !nsx_is_of_pairs(v[0]->c) || is_known(m->f, v, n))
+	if (n < 3 || !nsx_is_of_pairs(v[0]->c) || is_known(m->f, v, n) || !end_together(m->f, v, n))
 		return;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < v[i]->c->nops; k++)

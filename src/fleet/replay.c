@@ -127,7 +127,8 @@ NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(line->comm), UP(k), UP(line));
  */
 static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return (f->has_one_sides && nsx_is_of_unknown_pairs(c)) || c->m->c->is_exchange;
+	return (f->has_one_sides && nsx_is_of_unknown_pairs(c)) || c->m->c->is_exchange ||
+	       nsx_is_of_neighbours(c);
 }
 
 static struct line *add_line(struct replay *p, const struct nsx_fmember *m, uint32_t n,

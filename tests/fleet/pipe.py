@@ -6,13 +6,15 @@ of the tensor pair and a send to the next stage. Then come reducescatter, optimi
 the data pair, and an allreduce of all ranks. All collectives are waited for. Clocks of hosts are off
 by up to 5 ms.
 
-usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE | border STAGE  [payload] [group] [alone] [norm]
+usage: pipe.py DIR none | gpu_slow RANK | late RANK | stage STAGE | border STAGE  [payload] [group] [alone] [norm] [ring] [worst]
   gpu_slow: kernels take 8 % longer; late: 1.5 ms in a call before the step;
   stage: kernels of a stage take 15 % longer; border: each stage is on its own host, and sends to the
   stage after it take 20 times as long;
   payload: NCCL names its communicators; group: the stages of a pipeline share one;
   alone: 4 ranks, a stage each, that only send to each other; norm: they also make an
-  allreduce of all ranks
+  allreduce of all ranks;
+  ring: instead of a pipeline, each rank passes on blocks of keys and values to the next one of four;
+  worst: kernels of the slow stage's first rank take another 10 % longer
 """
 import json
 import os
@@ -45,6 +47,7 @@ class Job:
         factor = 1 + 0.004 * self.dice.gauss(0, 1)
         if self.is_faulty and r in culprits and fault in ('gpu_slow', 'stage'):
             factor *= 1.08 if fault == 'gpu_slow' else 1.15
+            factor *= 1.1 if 'worst' in sys.argv and r == culprits[0] else 1
         start = self.now[r] + 1000
         self.now[r] = start + ns * factor
         self.events[r].append((start, self.now[r], name, 7, None))
@@ -77,7 +80,7 @@ class Job:
             self.steps[r].append([host, data])
         for is_back in (False, True):
             for _ in range(MICRO):
-                self.pass_through(is_back)
+                self.around() if 'ring' in sys.argv else self.pass_through(is_back)
         for p in range(PP):
             for t in range(TP):
                 pair = [rank(t, d, p) for d in range(DP)]

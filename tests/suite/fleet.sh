@@ -61,6 +61,11 @@ for f in mpi/traces/*.sqlite; do
 done
 "$prog" fleet mpi/traces --json >mpi/old.json 2>err
 holds 'collectives among other calls' python3 "$tests/fleet/check.py" mpi mpi/old.json
+for f in mpi/traces/*.sqlite; do
+	sqlite3 "$f" "UPDATE StringIds SET value = 'MPI_Win_fence' WHERE value = 'MPI_Allreduce'"
+done
+"$prog" fleet mpi/traces --json >mpi/fence.json 2>err
+holds 'fences of windows' python3 "$tests/fleet/check.py" mpi mpi/fence.json
 rm -rf mpi
 if [ -d "$traces" ]; then
 	for name in mnist_mpi_allocs:272 mpi_4gpu_skewed:10; do
@@ -99,6 +104,13 @@ for local in rank 15-rank; do
 	"$prog" fleet halo/traces -q -o halo/report 2>err
 	holds "messages in a communicator of $local" [ "$(grep -c ,mpi_message, halo/report/tables/collectives.csv)" = "$([ $local = rank ] && echo 15 || echo 0)" ]
 done
+# In a collective of neighbours a rank waits for these only, and no trace names them.
+for f in halo/traces/*.sqlite; do
+	sqlite3 "$f" "INSERT INTO StringIds VALUES (99, 'MPI_Neighbor_alltoall'); DELETE FROM MPI_P2P_EVENTS;
+		INSERT INTO MPI_COLLECTIVES_EVENTS SELECT start, end, globalTid, 99, 77, 4096 FROM MPI_START_WAIT_EVENTS; DELETE FROM MPI_START_WAIT_EVENTS"
+done
+"$prog" fleet halo/traces --json >halo/report.json 2>err
+holds 'collectives of neighbours' python3 "$tests/fleet/check.py" halo halo/report.json
 rm -rf halo
 planted halo_stalls transient ranks=16 hosts=2 tp=4 ends=10 skew=60 mpi=3 seed=806380324
 # The stages are on different hosts, whose clocks only the collective of all ranks compares.
@@ -198,6 +210,9 @@ piped gpu_slow 5 payload
 holds 'its wait is passed on' is "abs(sum(f['stragglers'][0][k] for k in ('direct_wait_ms', 'passed_on_wait_ms')) / 15 / f['all_recoverable_ms'] - 1) < .1"
 piped stage 1 payload
 holds 'named as a stage' is "f['stragglers'][0]['axis'] == 'pp'"
+rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe stage 1 payload worst
+"$prog" fleet pipe/traces --mesh mesh --json >pipe.json 2>err
+holds "a rank that is later than its late stage" is "[(x['ranks'], x['cause']) for x in f['stragglers']] == [([4, 5, 6, 7], 'gpu_slow'), ([4], 'gpu_slow')]"
 piped late 9 payload
 holds 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
 piped none
