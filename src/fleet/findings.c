@@ -308,8 +308,10 @@ static void prove_late(struct nsx_freport *r, const struct nsx_late *l, struct n
 	findings_prove(x, is_link ?
 		nsx_say(r, "When all ranks are there, a collective takes %.2f times as long as in "
 			"the usual communicator of its kind", l->ratio) :
-		nsx_say_of(r, l->n, "[Their|Its] own time is %s a step above the median of the other "
-			   "ranks, in %lld of %lld steps%s", nsx_say_time(r, l->excess_ns),
+		nsx_say_of(r, l->n, "[Their|Its] own time is %s a step above the median of %s, in "
+			   "%lld of %lld steps%s", nsx_say_time(r, l->excess_ns), !l->among ?
+			   "the other ranks" : nsx_say(r, "ranks %s", nsx_rank_list(
+				f, l->among, l->namong, r->arena)),
 			   (long long)l->nsteps, (long long)l->nthere,
 			   l->kind == NSX_LATE_TRANSIENT ? " (transient)" : ""));
 	if (!is_link)

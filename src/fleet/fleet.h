@@ -119,6 +119,11 @@ struct nsx_hop { /* members of a communicator wait for one member */
 };
 struct nsx_late { /* ranks that hold up the others */
 	uint32_t *ranks, n; /* indices, ascending */
+	/* indices of the late ranks with which the ones here are compared, as they are later still;
+	 * NULL: they are compared with all ranks
+	 */
+	const uint32_t *among;
+	uint32_t namong;
 	uint32_t host;	    /* index, if they are all ranks of a host; NSX_NONE: none */
 	uint32_t axis;	    /* axis of the mesh, if they are all ranks at one place of it; NSX_NONE: none */
 	enum nsx_late_kind kind;

@@ -56,8 +56,11 @@ void nsx_explain_late(const struct nsx_judge *j, struct nsx_late *l, double *scr
 
 static inline bool nsx_late_has(const struct nsx_late *l, uint32_t rank)
 {
-	for (uint32_t i = 0; i < l->n; i++)
-		if (l->ranks[i] == rank)
-			return true;
-	return false;
+	return NSX_ANY(i, l->n, l->ranks[i] == rank);
+}
+
+/* Whether the late ranks are compared with this one. */
+static inline bool nsx_is_compared(const struct nsx_late *l, uint32_t rank)
+{
+	return !nsx_late_has(l, rank) && (!l->among || NSX_ANY(i, l->namong, l->among[i] == rank));
 }

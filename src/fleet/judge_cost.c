@@ -93,24 +93,23 @@ static void follow(const struct nsx_judge *j, const struct nsx_passed *s, struct
  * price: the replay sums up how much longer a rank works before each collective, and not how much
  * shorter before others. Without the bound a simulated exchange of halos is priced 4 % too high.
  */
-static double most_over_others(const struct nsx_judge *j, const uint32_t *ranks, uint32_t n,
-			       double *scratch)
+static double most_over_others(const struct nsx_judge *j, const struct nsx_late *l, double *scratch)
 {
 	const struct nsx_fleet *f = j->f;
-	bool *is_in = nsx_arena_get(j->a, f->nranks * sizeof(*is_in));
+	bool *is_out = nsx_arena_get(j->a, f->nranks * sizeof(*is_out));
 	double sum = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		is_in[ranks[i]] = true;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		is_out[r] = !nsx_is_compared(l, r);
 	for (size_t s = 0; s < f->nsteps; s++) {
-		size_t k = nsx_own_of(f, s, is_in, scratch);
+		size_t k = nsx_own_of(f, s, is_out, scratch);
 		double most = 0;
 
-		for (uint32_t i = 0; i < n; i++)
-			most = NSX_MAX(f->own_ns[s * f->nranks + ranks[i]], most); /* not NAN */
+		for (uint32_t i = 0; i < l->n; i++)
+			most = NSX_MAX(f->own_ns[s * f->nranks + l->ranks[i]], most); /* not NAN */
 		sum += k ? NSX_MAX(0, most - nsx_median_of(scratch, k)) : 0;
 	}
-	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, ranks, n));
+	return sum / NSX_MAX(1, (double)nsx_fleet_steps_of(f, l->ranks, l->n));
 }
 
 /* The time that a step saves if `more` ranks are mended as well as those of `all`. */
@@ -130,7 +129,7 @@ static int replay_with(const struct nsx_judge *j, const uint32_t *all, uint32_t 
  * the others are still late. Their price is what they cost together beyond the entries already
  * priced.
  */
-static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
+static int price_group(struct nsx_judge *j, uint32_t *v, uint32_t n,
 		       const uint32_t *all, uint32_t nall, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
@@ -140,7 +139,7 @@ static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 
 	if (replay_with(j, all, nall, v, n, &passed, &together, err))
 		return err->rc;
-	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, v, n, scratch));
+	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, &(struct nsx_late){.ranks = v, .n = n}, scratch));
 	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
 		return 0;
 	l = nsx_add_late(j, v, n);
@@ -154,8 +153,9 @@ static int price_group(struct nsx_judge *j, const uint32_t *v, uint32_t n,
 int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
-	uint32_t *all = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), n = 0;
-	uint32_t *rest = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), nrest = 0;
+	/* a rank may be in an entry of its own and in that of its group */
+	uint32_t *all = nsx_arena_get(j->a, 2 * f->nranks * sizeof(uint32_t)), n = 0;
+	uint32_t *rest = nsx_arena_get(j->a, 2 * f->nranks * sizeof(uint32_t)), nrest = 0;
 	size_t kept = 0, nlate = f->nlate;
 
 	for (size_t i = MOST_LATE; i < nlate; i++)
@@ -176,7 +176,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		 */
 		if (l.n == 1 || l.are_most)
 			l.recoverable_ns = NSX_MIN(l.are_most ? INFINITY : l.recoverable_ns,
-				most_over_others(j, l.ranks, l.n, scratch));
+				most_over_others(j, &l, scratch));
 		together = l.recoverable_ns;
 		if (n && replay_with(j, all, n, l.ranks, l.n, NULL, &together, err))
 			return err->rc;

@@ -114,15 +114,18 @@ static double excess_of(const struct nsx_judge *j, const struct nsx_late *l, siz
 	return sum / l->n;
 }
 
-/* A rank's mean excess without its most expensive step, because one stall is not a habit. */
-static double without_dearest(const struct nsx_judge *j, uint32_t r)
+/* A rank's mean excess; *ret: without its most expensive step, because one stall is not a habit. */
+static double mean_excess(const struct nsx_judge *j, uint32_t r, double *ret)
 {
 	const struct nsx_fleet *f = j->f;
-	double dearest = 0;
+	double n = NSX_MAX(1, (double)f->rank[r].nsteps), sum = 0, dearest = 0;
 
-	for (size_t s = 0; s < f->nsteps; s++)
+	for (size_t s = 0; s < f->nsteps; s++) {
+		sum += j->excess[s * f->nranks + r];
 		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
-	return f->rank[r].excess_ns - dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
+	}
+	*ret = (sum - dearest) / n;
+	return sum / n;
 }
 
 /* Whether the rank has the only stalls: at least two, and no other rank was late by half as much in
@@ -152,15 +155,16 @@ static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
 static bool is_late_rank(const struct nsx_judge *j, uint32_t r)
 {
 	const struct nsx_fleet *f = j->f;
+	double without_dearest, mean = mean_excess(j, r, &without_dearest);
 
-	return f->rank[r].nsteps >= NSX_LEAST_STEPS &&
-	       f->rank[r].excess_ns >= NSX_LEAST_SHARE * f->step_ns &&
-	       without_dearest(j, r) >= NSX_LEAST_SHARE * f->step_ns / 2 &&
+	return f->rank[r].nsteps >= NSX_LEAST_STEPS && mean >= NSX_LEAST_SHARE * f->step_ns &&
+	       without_dearest >= NSX_LEAST_SHARE * f->step_ns / 2 &&
 	       (j->p[r] < NSX_LEAST_P ||
 		(j->p[r] < LEAST_P_OF_STALLS && stalls_alone(j, r)));
 }
 
-NSX_ORDER(cmp_late, struct nsx_late, DOWN(excess_ns), UP(ranks[0]));
+/* Ranks that are later than others of a late group come first: the group's price is what is left. */
+NSX_ORDER(cmp_late, struct nsx_late, DOWN(namong), DOWN(excess_ns), UP(ranks[0]));
 
 struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks, uint32_t n)
 {
@@ -172,7 +176,9 @@ struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks, uint32
 	l->ranks = nsx_arena_get(f->arena, n * sizeof(*l->ranks));
 	memcpy(l->ranks, ranks, n * sizeof(*ranks));
 	for (uint32_t i = 0; i < n; i++) {
-		l->excess_ns += f->rank[ranks[i]].excess_ns / n;
+		double without_dearest;
+
+		l->excess_ns += mean_excess(j, ranks[i], &without_dearest) / n;
 		l->p = NSX_MAX(l->p, j->p[ranks[i]]);
 	}
 	for (size_t s = 0; s < f->nsteps; s++)
@@ -214,6 +220,45 @@ static void name_groups(struct nsx_judge *j, uint32_t axis, bool *is_late)
 		for (uint32_t i = 0; i < n; i++)
 			is_late[v[i]] = false;
 	}
+}
+
+/* Names ranks that are late even if compared with the other ranks of their late group. */
+static int name_latest(const struct nsx_judge *all, size_t block, double *scratch,
+		       struct nsx_err *err)
+{
+	struct nsx_fleet *f = all->f;
+	struct nsx_judge j = *all;
+	size_t ngroups = f->nlate;
+
+	j.p = nsx_arena_get(j.a, f->nranks * sizeof(*j.p));
+	j.p_early = nsx_arena_get(j.a, f->nranks * sizeof(*j.p_early));
+	if (!nsx_new_array(j.excess, j.a, f->nsteps * f->nranks, "steps of ranks", err))
+		return err->rc;
+	for (size_t i = 0; i < ngroups; i++)
+		for (size_t s = 0; s < f->nsteps; s++) {
+			const double *own = &f->own_ns[s * f->nranks];
+			const uint32_t *ranks = f->late[i].ranks;
+			uint32_t n = 0;
+			double median;
+
+			for (uint32_t k = 0; k < f->late[i].n; k++)
+				if (!isnan(own[ranks[k]]))
+					scratch[n++] = own[ranks[k]];
+			median = nsx_median_of(scratch, n);
+			for (uint32_t k = 0; k < f->late[i].n; k++)
+				if (!isnan(own[ranks[k]]))
+					j.excess[s * f->nranks + ranks[k]] = own[ranks[k]] - median;
+		}
+	test_ranks(&j, block);
+	for (size_t i = 0; i < ngroups; i++)
+		for (uint32_t k = 0; k < f->late[i].n && f->late[i].n > 2; k++)
+			if (is_late_rank(&j, f->late[i].ranks[k])) {
+				struct nsx_late *l = nsx_add_late(&j, &f->late[i].ranks[k], 1);
+
+				l->among = f->late[i].ranks;
+				l->namong = f->late[i].n;
+			}
+	return 0;
 }
 
 /* Whether most ranks of this rank's stage are early, too: stages do different work. */
@@ -281,15 +326,18 @@ int nsx_name_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 	struct nsx_fleet *f = j->f;
 	uint32_t n = f->nranks;
 	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+	size_t block = block_of(j, scratch);
 
 	if (!nsx_new_array(f->late, f->arena, n + f->ncomms, "late ranks", err))
 		return err->rc;
-	test_ranks(j, block_of(j, scratch));
+	test_ranks(j, block);
 	for (uint32_t r = 0; r < n; r++)
 		is_late[r] = is_late_rank(j, r);
 	name_groups(j, NSX_NONE, is_late);
 	for (uint32_t i = f->mesh.n; i--;)
 		name_groups(j, i, is_late);
+	if (f->nlate && name_latest(j, block, scratch, err))
+		return err->rc;
 	for (uint32_t r = 0; r < n; r++)
 		if (is_late[r])
 			nsx_add_late(j, &r, 1);

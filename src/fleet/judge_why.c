@@ -41,7 +41,7 @@ struct nsx_against nsx_compare(const struct nsx_judge *j, const struct nsx_late 
 		if (nsx_late_has(l, r)) {
 			ret.sum += x;
 			ret.n++;
-		} else {
+		} else if (nsx_is_compared(l, r)) {
 			scratch[ret.nothers++] = x;
 		}
 	}

@@ -72,6 +72,16 @@ class Job:
                     self.compute(rank(t, d, p), 2e6 if is_back else 1e6, 'gemm_back' if is_back else 'gemm')
                 self.together([rank(t, d, p) for t in range(TP)], 'AllReduce', 24, 80e3, 'tp %d %d' % (d, p))
 
+    def around(self):
+        for d in range(DP):
+            for t in range(TP):
+                ring = [rank(t, d, p) for p in range(PP)]
+                starts = [self.now[r] + 1200 for r in ring]
+                for p, r in enumerate(ring):
+                    self.now[r] = max(starts[p - 1], starts[p], starts[(p + 1) % PP]) + 60e3
+                    self.events[r].append((starts[p], self.now[r], 'SendRecv', 30, 'ring %d %d' % (t, d)))
+                    self.compute(r, 1e6, 'attention')
+
     def step(self):
         for r in range(N):
             host = self.idle_at[r] + 100e3

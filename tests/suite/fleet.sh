@@ -223,6 +223,8 @@ piped stage 1 payload group
 piped border 1 payload
 holds 'a border of hosts' grep -q '"title": "Hosts 0 and 1 (ranks 4-11) come late: transfers between them' pipe.json
 holds 'its pairs' grep -q 'The slow ones are those of ranks 4, 8; 5, 9; 6, 10; 7, 11' pipe.json
+# Around a ring, a rank waits for its neighbours only, so parts do not end together.
+piped late 9 payload ring
 # The own work of a stage before its n-th collective differs from that of other stages; it is
 # estimated from the members of that collective.
 costs() { # FAULT... MOST: the price is at most MOST times the true cost, and no other rank is named
