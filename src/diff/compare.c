@@ -3,6 +3,7 @@
  * matter.
  */
 #include <math.h>
+#include "base/stat.h"
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
@@ -208,6 +209,22 @@ static void compare_work(struct nsx_diff *d, const double answered[2])
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
 }
 
+bool nsx_launches_alike(const struct nsx_diff *d, uint32_t lane)
+{
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	double n[2];
+
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_lane *l = &d->pool[s].lanes[lane];
+		int64_t *v = nsx_arena_get(a, l->nunits * sizeof(*v));
+
+		for (size_t u = 0; u < l->nunits; u++)
+			v[u] = l->units[u].launches;
+		n[s] = nsx_quantile(v, l->nunits, 0.5);
+	}
+	return fabs(n[1] - n[0]) <= EQUAL * NSX_MAX(n[0], n[1]);
+}
+
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 {
 	const struct nsx_budget *b = &d->lanes[lane].budget;
@@ -235,7 +252,8 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 		    EQUAL * nsx_bytes_of(&d->totals.side[1]))
 		alike += (double)b->part[NSX_SHARE_COPY].before_ns;
 	ret.share = busy > 0 ? alike / busy : 0;
-	if (fabs(ret.times - 1) < EQUAL || ret.share < MULTIPLIED)
+	if (fabs(ret.times - 1) < EQUAL || ret.share < MULTIPLIED ||
+	    (ret.by_launches && nsx_launches_alike(d, lane)))
 		ret.times = 1;
 	return ret;
 }

@@ -377,6 +377,10 @@ struct nsx_multiple {
 	double share;
 };
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane);
+/* Whether a typical unit has about as many launches on both sides: a few units with more of them do
+ * not make it another unit.
+ */
+bool nsx_launches_alike(const struct nsx_diff *d, uint32_t lane);
 /* Why the sides cannot be compared; NULL if they can. */
 const char *nsx_find_failure(const struct nsx_diff *d);
 /* Lists findings that may explain why a lane's mean became longer, the most expensive first.

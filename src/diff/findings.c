@@ -117,7 +117,8 @@ size_t nsx_find_causes(const struct nsx_diff *d, uint32_t lane,
 	double change_ns = (double)x->total.delta_ns;
 	size_t n = 0;
 
-	if (d->whole || nsx_find_failure(d) || change_ns < NSX_NOISE * (double)x->total.before_ns)
+	if (d->whole || (d->units_differ && d->totals.decides) || nsx_find_failure(d) ||
+	    change_ns < NSX_NOISE * (double)x->total.before_ns)
 		return 0;
 	for (size_t i = 0; i < d->nfindings; i++) {
 		struct nsx_cause_row c = explain(d, x, &d->findings[i]);

@@ -487,7 +487,8 @@ static void add_share(struct nsx_buf *b, const struct nsx_diff *d,
 }
 
 /* Adds what equal kernels show of the clock, and how much it explains. */
-static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_arena *a)
+static void add_rho(struct nsx_buf *b, const struct nsx_diff *d, const struct nsx_budget *x,
+		    struct nsx_arena *a)
 {
 	double clock_ns = 0;
 
@@ -497,7 +498,8 @@ static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, struct nsx_ar
 		nsx_buf_adds(b, ". Equal kernels take as long as before: it is not the clock");
 	else
 		nsx_buf_printf(b, ". Equal kernels take %.3g times as long", x->rho);
-	if (fabs(x->rho - 1) > 0.02)
+	/* the headline says that another GPU does not explain a proven change */
+	if (fabs(x->rho - 1) > 0.02 && (d->by_peaks.hi <= 0 || d->verdict == NSX_V_INCONCLUSIVE))
 		nsx_buf_printf(b, ": a different clock or GPU explains %s",
 			       nsx_text_change(a, clock_ns));
 }
@@ -606,7 +608,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		return "";
 	}
 	if (!x->no_rho)
-		add_rho(&b, x, a);
+		add_rho(&b, d, x, a);
 	add_multiple(&b, d, lane, a);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);

@@ -293,6 +293,8 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	       is_of_host ?
 		      "the host's calls take a different time each, so a faster or slower host may "
 		      "be the whole reason; 3 runs a side would tell" :
+	       fabs(delta) < NO_CHANGE * whole ?
+		      "one run a side does not rule a change out; 3 runs a side would tell" :
 		      "one run a side, and runs of the same code may differ as much; 3 runs a "
 		      "side would tell";
 	return NSX_V_INCONCLUSIVE;
@@ -377,6 +379,16 @@ static const char *say_each(const struct nsx_totals *t, struct nsx_arena *a)
 	       nsx_text_ns(a, (double)t->kernel_ns / (double)t->launches);
 }
 
+/* Whether copies do not take all of their row's time, which includes that of memsets. */
+static bool has_memsets(const struct nsx_totals *t)
+{
+	int64_t ns = t->ns[NSX_TOTAL_COPIES];
+
+	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++)
+		ns -= t->copy_ns[k];
+	return (double)ns > OF_COPIES * (double)t->ns[NSX_TOTAL_COPIES];
+}
+
 static const char *note_on(const struct nsx_diff *d, enum nsx_total_part part, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
@@ -386,6 +398,8 @@ static const char *note_on(const struct nsx_diff *d, enum nsx_total_part part, s
 		add_rate(&b, c, NSX_TO_GPU, "to the GPU", a);
 		add_rate(&b, c, NSX_FROM_GPU, "back", a);
 		add_rate(&b, c, NSX_OTHER_WAY, "within or between GPUs", a);
+		if (has_memsets(&c->side[0]) || has_memsets(&c->side[1]))
+			nsx_buf_adds(&b, b.n ? "; the rest memsets" : "memsets");
 	} else if (part == NSX_TOTAL_KERNELS && c->in_step) {
 		const char *lo = nsx_text_ratio(a, c->in_step_ci.lo);
 		const char *hi = nsx_text_ratio(a, c->in_step_ci.hi);
@@ -433,36 +447,44 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* Whether a unit has equally many launches on both sides, and nearly all its time is of kernels
- * that both launch in the same shape. A digest has no kernels; there a launch must have equally
- * many threads on both sides.
+/* Whether one side just repeats the same work more often: there are more units of as many launches
+ * or, if `whole`, more launches, and nearly all time is of kernels that both sides launch in the
+ * same shape. Wholes and digests need launches of equally many threads on average, as a digest has
+ * no kernels.
  */
-static bool has_equal_kernels(const struct nsx_diff *d, const struct nsx_budget *unit)
+static bool repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
 {
+	const struct nsx_budget *unit = &d->lanes[lane].budget;
 	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
+	size_t before = d->pool[0].lanes[lane].nunits * d->nsides[1];
+	size_t after = d->pool[1].lanes[lane].nunits * d->nsides[0];
+	bool each = totals_is_alike((double)x->threads * (double)y->launches,
+				    (double)y->threads * (double)x->launches);
 
-	return totals_is_alike(unit->launches[0], unit->launches[1]) &&
-	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS :
-		totals_is_alike((double)x->threads * (double)y->launches,
-				(double)y->threads * (double)x->launches));
+	return (whole ? each && !totals_is_alike((double)x->launches, (double)y->launches) :
+			before != after && (after < before) == (y->launches < x->launches) &&
+				nsx_launches_alike(d, lane)) &&
+	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS : each);
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
 {
 	const struct nsx_totals_change *c = &d->totals;
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
-	bool are_units_alike = !d->whole && !c->decides;
+	static const char *const differs[2][2] = {
+		{"more steps were recorded: ", "fewer steps were recorded: "},
+		{"more launches of the same kernels: ", "fewer launches of the same kernels: "}};
+	bool whole = d->whole || c->decides, is_more = true;
 
-	for (size_t l = 0; l < d->nlanes; l++)
-		are_units_alike &= has_equal_kernels(d, &d->lanes[l].budget);
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		is_more &= repeats_more(d, l, whole);
 	nsx_buf_adds(b, c->same_work && c->same_threads && !c->same_bytes ?
 						    "same threads, other copies: " :
 			c->same_work ? "same work: " :
 			nsx_hides_work(d) ? "kernels in CUDA graphs are not counted: " :
 			nsx_has_same_steps(d) ? "the same steps by other kernels: " :
-			!are_units_alike ? "other work: " :
-			y->launches < x->launches ? "fewer steps were recorded: " :
-						    "more steps were recorded: ");
+			!is_more ? "other work: " :
+			differs[whole][y->launches < x->launches]);
 	if (nsx_bytes_of(x) + nsx_bytes_of(y) > 0)
 		nsx_buf_printf(b, "%s copied, ", say_both(a, nsx_text_bytes(a, nsx_bytes_of(x)),
 							  nsx_text_bytes(a, nsx_bytes_of(y)),

@@ -1,0 +1,1 @@
+diff @large_fills @large_fills --md
