@@ -191,14 +191,15 @@ static void compare_work(struct nsx_diff *d, const double answered[2])
 {
 	double like = nsx_likeness(&d->kernels, d->pool);
 	double least = have_name(d) || nsx_find_multiple(d, 0).times != 1 ? NSX_UNLIKE : MOSTLY;
+	bool fails = like < NSX_UNLIKE && d->method != NSX_WAY_NVTX; /* if graphs hide kernels */
 	struct nsx_check *c = compare_add(d, "kernels_in_common", say_share(d, like),
 					  say_share(d, like));
 
 	if (like < ALIKE && nsx_hides_work(d))
-		mark(c, like < NSX_UNLIKE && d->method != NSX_WAY_NVTX ? NSX_CHECK_FAIL :
-									 NSX_CHECK_WARN,
+		mark(c, fails ? NSX_CHECK_FAIL : NSX_CHECK_WARN, nsx_arena_printf(d->arena,
 		     "the kernels of one side are inside of CUDA graphs that were recorded as a "
-		     "whole: capture it with --cuda-graph-trace=node to compare them");
+		     "whole: capture it with --cuda-graph-trace=node to compare them%s", fails ?
+		     ", or mark the steps with NVTX ranges on both sides" : ""));
 	else if (like < least && nsx_has_same_steps(d))
 		mark(c, NSX_CHECK_WARN, "the two sides run different kernels for the same steps");
 	else if (like < least && !d->totals.same_work)
@@ -253,7 +254,7 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 		alike += (double)b->part[NSX_SHARE_COPY].before_ns;
 	ret.share = busy > 0 ? alike / busy : 0;
 	if (fabs(ret.times - 1) < EQUAL || ret.share < MULTIPLIED ||
-	    (ret.by_launches && nsx_launches_alike(d, lane)))
+	    (ret.by_launches && !nsx_wholes_tell(d) && nsx_launches_alike(d, lane)))
 		ret.times = 1;
 	return ret;
 }

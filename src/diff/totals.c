@@ -21,6 +21,8 @@
 #define NO_CHANGE 0.05	  /* a smaller change of the whole run is none (judge_pair) */
 /* a unit counts as alike if at least this share of its kernel time is in equal kernels */
 #define SAME_KERNELS 0.9
+/* a stretch of launches may change alone if it takes less of the kernels' time than this */
+#define STANDS_OUT 0.1
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
 /* greatest sum of all floors, relative to the whole run, for a verdict of no change */
 #define SURE 0.12
@@ -128,8 +130,8 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
 {
 	const struct nsx_launch_block *b = c->side[0].blocks, *a = c->side[1].blocks;
-	double all[2] = {0}, mean, error = 0;
-	size_t n = c->side[0].nblocks;
+	double all[2] = {0}, mean, rest = 0, error = 0;
+	size_t n = c->side[0].nblocks, most = 0;
 
 	if (!n || n != c->side[1].nblocks || c->side[0].launches != c->side[1].launches ||
 	    c->side[0].sequence != c->side[1].sequence || d->nsides[0] + d->nsides[1] > 2)
@@ -137,16 +139,21 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 	for (size_t k = 0; k < n; k++) {
 		all[0] += (double)b[k].ns;
 		all[1] += (double)a[k].ns;
+		if (llabs(a[k].ns - b[k].ns) > llabs(a[most].ns - b[most].ns))
+			most = k;
 	}
 	if (all[0] <= 0)
 		return;
 	mean = all[1] / all[0] - 1;
 	for (size_t k = 0; k < n; k++) { /* jackknife estimate of the error */
-		double rest = all[0] - (double)b[k].ns;
-		double x = rest > 0 ? (all[1] - (double)a[k].ns) / rest - 1 : mean;
+		double left = all[0] - (double)b[k].ns;
+		double x = left > 0 ? (all[1] - (double)a[k].ns) / left - 1 : mean;
 
 		error += (x - mean) * (x - mean);
+		rest = k == most ? x : rest;
 	}
+	c->by_few = fabs(mean) >= OF_KERNELS && fabs(rest) < OF_KERNELS &&
+		    NSX_MIN((double)b[most].ns / all[0], (double)a[most].ns / all[1]) < STANDS_OUT;
 	/* t distribution with 31 degrees of freedom */
 	error = 2.04 * sqrt(error * (double)(n - 1) / (double)n);
 	c->in_step = true;
@@ -242,7 +249,9 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 	static const enum nsx_total_part parts[] = {NSX_TOTAL_KERNELS, NSX_TOTAL_COPIES};
 	const double of[] = {floor_of_kernels(c), nsx_noise_of_copies(c, OF_COPIES)};
 	bool migrates = c->side[0].migrates || c->side[1].migrates;
-	double gpu = change_in(c, NSX_TOTAL_KERNELS) + change_in(c, NSX_TOTAL_COPIES);
+	const double change[] = {c->by_few ? 0 : change_in(c, NSX_TOTAL_KERNELS),
+				 change_in(c, NSX_TOTAL_COPIES)};
+	double gpu = change[0] + change[1];
 	int way = sign_beyond(gpu, small), alone = 0;
 
 	*ret_floor = migrates ? OF_MIGRATION_NS : OF_GPU_NS;
@@ -250,7 +259,7 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 		double floor = of[k] * uncertain(c, parts[k]);
 
 		*ret_floor += floor;
-		if (c->in_step && sign_beyond(change_in(c, parts[k]), NSX_MAX(floor, small)) == way)
+		if (c->in_step && sign_beyond(change[k], NSX_MAX(floor, small)) == way)
 			alone = way;
 	}
 	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
@@ -281,7 +290,7 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && !is_of_host && sure < SURE * whole &&
+	if (!sign && !is_of_host && !c->by_few && sure < SURE * whole &&
 	    fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	if (of_gpu * of_idle < 0) {
@@ -293,6 +302,9 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	       is_of_host ?
 		      "the host's calls take a different time each, so a faster or slower host may "
 		      "be the whole reason; 3 runs a side would tell" :
+	       c->by_few ?
+		      "a few launches in a row make the change of the kernels, perhaps by chance; "
+		      "3 runs a side would tell" :
 	       fabs(delta) < NO_CHANGE * whole ?
 		      "one run a side does not rule a change out; 3 runs a side would tell" :
 		      "one run a side, and runs of the same code may differ as much; 3 runs a "
@@ -379,6 +391,13 @@ static const char *say_each(const struct nsx_totals *t, struct nsx_arena *a)
 	       nsx_text_ns(a, (double)t->kernel_ns / (double)t->launches);
 }
 
+/* Whether kernels run, but only in graphs that were recorded as a whole. */
+static bool is_uncounted(const struct nsx_totals_change *c)
+{
+	return c->side[0].launches + c->side[1].launches < 1 &&
+	       c->side[0].ns[NSX_TOTAL_KERNELS] + c->side[1].ns[NSX_TOTAL_KERNELS] > 0;
+}
+
 /* Whether copies do not take all of their row's time, which includes that of memsets. */
 static bool has_memsets(const struct nsx_totals *t)
 {
@@ -404,10 +423,11 @@ static const char *note_on(const struct nsx_diff *d, enum nsx_total_part part, s
 		const char *lo = nsx_text_ratio(a, c->in_step_ci.lo);
 		const char *hi = nsx_text_ratio(a, c->in_step_ci.hi);
 
-		nsx_buf_printf(&b, "compared one by one %s", nsx_text_ratio(a, c->in_step_rel));
+		nsx_buf_printf(&b, "compared one by one%s %s", d->nlanes > 1 ? ", on all GPUs," : "",
+			       nsx_text_ratio(a, c->in_step_rel));
 		if (strcmp(lo, hi) != 0)
 			nsx_buf_printf(&b, " (95 %% %s to %s)", lo, hi);
-	} else if (part == NSX_TOTAL_KERNELS && !nsx_hides_work(d)) {
+	} else if (part == NSX_TOTAL_KERNELS && !nsx_hides_work(d) && !is_uncounted(c)) {
 		nsx_buf_printf(&b, "%s a launch", say_both(a, say_each(&c->side[0], a),
 							   say_each(&c->side[1], a), false));
 	} else if (part == NSX_TOTAL_ONE_TIME) {
@@ -489,6 +509,10 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 		nsx_buf_printf(b, "%s copied, ", say_both(a, nsx_text_bytes(a, nsx_bytes_of(x)),
 							  nsx_text_bytes(a, nsx_bytes_of(y)),
 							  c->same_bytes));
+	if (is_uncounted(c)) {
+		nsx_buf_adds(b, "kernels in CUDA graphs are not counted\n");
+		return;
+	}
 	nsx_buf_printf(b, "%s kernel launch%s, %s threads in all",
 		       say_both(a, nsx_text_count(a, (double)x->launches),
 				nsx_text_count(a, (double)y->launches),

@@ -1,0 +1,1 @@
+diff @diff_before @diff_long_once --unit window --md
