@@ -399,6 +399,7 @@ struct nsx_promise {
 	 */
 	double share;
 	double won;    /* gain by all disappeared findings together, relative to the time before */
+	double own;    /* the finding's part of that: what it promised, if the others leave as much */
 	bool is_joint; /* several findings disappeared, so the gain is not known for each */
 	/* The gain is 0.8 to 1.25 of the promise, or within its range. In the part of a run that is
 	 * not judged, all may be won, or nothing.

@@ -332,11 +332,11 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 static void decide(const struct nsx_diff *d, const struct gate *g,
 		   const struct measured *m, struct nsx_gate_row *r)
 {
-	double of = g->relative ? m->before : 1;
+	double of = g->relative && m->before > 0 ? m->before : 1;
 	double shown = g->relative			? 100 :
 		       nsx_gated_figures[g->metric].measure == NSX_TIMED ? 1e-6 : 1;
 
-	if (g->relative && m->before <= 0) {
+	if (g->relative && m->before <= 0 && m->change > 0) {
 		undecided(r, "there was none of it before");
 		return;
 	}

@@ -73,7 +73,7 @@ int nsx_ledger_append(const char *path, const struct nsx_promise *v, size_t n, s
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		nsx_buf_printf(&b, "%s\t%.2f\t%.2f\t%s\n", v[i].finding->key,
-			       100 * v[i].share, 100 * v[i].won,
+			       100 * v[i].share, 100 * v[i].own,
 			       v[i].kept ? "kept" : "not kept");
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0 || write(fd, b.p, b.n) != (ssize_t)b.n)

@@ -59,6 +59,7 @@ size_t nsx_diff_promised(const struct nsx_diff *d, struct nsx_promise ret[NSX_MO
 			   won <= KEPT_MOST * (part * NSX_MIN(all, 1) + 1 - part)) ||
 			  (won > 0 && won >= part * f->low && won <= part * f->high + 1 - part);
 		p->is_joint = all > f->share;
+		p->own = NSX_MIN(won, NSX_MAX(p->share, won - (part * all - p->share)));
 		n++;
 	}
 	return n;

@@ -469,8 +469,8 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 
 /* Whether one side just repeats the same work more often: there are more units of as many launches
  * or, if `whole`, more launches, and nearly all time is of kernels that both sides launch in the
- * same shape. Wholes and digests need launches of equally many threads on average, as a digest has
- * no kernels.
+ * same shape. Wholes need launches of equally many threads on average, too; so do the units of a
+ * digest, which has no kernels.
  */
 static bool repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
 {
@@ -484,7 +484,7 @@ static bool repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
 	return (whole ? each && !totals_is_alike((double)x->launches, (double)y->launches) :
 			before != after && (after < before) == (y->launches < x->launches) &&
 				nsx_launches_alike(d, lane)) &&
-	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS : each);
+	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS : each && !whole);
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)

@@ -96,6 +96,9 @@ if [ $rc = 3 ] && grep -q 'set the baseline anew' err; then ok; else bad "a dama
 lines=$(grep -c '^Promise ' out)
 "$prog" diff "$fix/diff_sync.sqlite" "$fix/diff_before.sqlite" --ledger won.tsv -o d -q
 if [ "$lines" -gt 0 ] && [ "$(wc -l <won.tsv)" = $((2 * lines)) ] && [ "$(sort -u won.tsv | wc -l)" = "$lines" ]; then ok; else bad "ledger: $(cat out won.tsv)"; fi
+# What several promises won together is divided among them.
+"$prog" verify "$fix/mpi_ranges.sqlite" "$fix/mpi_wait.sqlite" --ledger both.tsv >out
+if [ "$(cut -f 3 both.tsv | paste -sd' ' -)" = '49.35 37.01' ]; then ok; else bad "ledger of two: $(cat out both.tsv)"; fi
 printf 'a:x\t10\t8\tkept\na:y\t10\t2\tnot kept\nb\t50\t50\tkept\na\t10\t9\tkept\n' >two.tsv
 "$prog" ledger two.tsv >out
 if [ "$(awk 'NR > 1 {print $1, $2, $3, $5}' out)" = 'a 3 67 0.80

@@ -1,1 +1,1 @@
-diff @diff_before @diff_one_more --gate step:+3% --gate step:+50% --gate "step:<+5%" --gate launches:+0 --gate "kernel:/^norm/:+10%" --gate idle:+0.5ms --gate step.p95:+5% --gate mem_peak:+1% -o report
+diff @diff_before @diff_one_more --gate step:+3% --gate step:+50% --gate "step:<+5%" --gate launches:+0 --gate "kernel:/^norm/:+10%" --gate idle:+0.5ms --gate step.p95:+5% --gate mem_peak:+1% --gate comm:+1% -o report
