@@ -365,6 +365,12 @@ double nsx_noise_of_host(const struct nsx_totals_change *c, double least);
 double nsx_noise_of_copies(const struct nsx_totals_change *c, double least);
 /* The verdict on the wholes, which must be known. *why: set if it is inconclusive. */
 enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why);
+/* Which side just repeats the same work more often: 1, that after; -1, that before; 0, neither. It
+ * has more units of as many launches or, if `whole`, more launches, and nearly all time is of
+ * kernels that both sides launch in the same shape. Wholes need launches of equally many threads on
+ * average, too; so do the units of a digest, which has no kernels.
+ */
+int nsx_repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole);
 /* Bytes copied in all directions. */
 double nsx_bytes_of(const struct nsx_totals *t);
 void nsx_compare_captures(struct nsx_diff *d);

@@ -92,17 +92,20 @@ static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part p
 	       (double)c->side[1].ns[part] > share * judged_ns(&c->side[1]);
 }
 
-/* Whether both sides do the same work. Thread counts decide if kernels take some of the time, or
- * are launched in the same order; if there are few kernels, the bytes must not differ. Bytes decide
- * if copies take most of the time, or if equally many kernels are launched.
+/* Whether both sides do the same work: as many threads and bytes. Threads decide alone if kernels
+ * take some of the time, or are launched in the same order; if there are few of them, there must not
+ * be other bytes. Bytes decide alone if copies take most of the time, or if equally many kernels are
+ * launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
 	bool few = NSX_MIN(c->side[0].launches, c->side[1].launches) < FEW;
+	bool computes = takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE);
+	bool same_copies = c->same_bytes && nsx_bytes_of(&c->side[0]) > 0;
 
-	return (c->same_threads && (!few || c->same_bytes) &&
-		(takes_share(c, NSX_TOTAL_KERNELS, OF_WHOLE) || (!few && c->in_step))) ||
-	       (nsx_bytes_of(&c->side[0]) > 0 && c->same_bytes &&
+	return (c->same_threads && (same_copies || (few ? c->same_bytes && computes :
+							  c->in_step || computes))) ||
+	       (same_copies &&
 		(totals_is_alike((double)c->side[0].launches, (double)c->side[1].launches) ||
 		 takes_share(c, NSX_TOTAL_COPIES, 0.5)));
 }
@@ -345,7 +348,8 @@ const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
 	const char *before = nsx_text_ns(a, before_ns), *after = nsx_text_ns(a, after_ns);
 	bool is_equal = !strcmp(before, after);
 	double rel = before_ns > 0 ? after_ns / before_ns - 1 : 0;
-	double judged = before_ns > 0 ? nsx_totals_change(c) / before_ns : 0;
+	double judged_before_ns = judged_ns(&c->side[0]);
+	double judged = judged_before_ns > 0 ? nsx_totals_change(c) / judged_before_ns : 0;
 
 	return nsx_arena_printf(a, "%s %s%s (%s%s)", after,
 				is_equal ? "on both sides" : "instead of ", is_equal ? "" : before,
@@ -467,24 +471,21 @@ static void add_times(struct nsx_buf *b, const char *name, int64_t before_ns,
 		       nsx_text_change(a, (double)(after_ns - before_ns))}, note);
 }
 
-/* Whether one side just repeats the same work more often: there are more units of as many launches
- * or, if `whole`, more launches, and nearly all time is of kernels that both sides launch in the
- * same shape. Wholes need launches of equally many threads on average, too; so do the units of a
- * digest, which has no kernels.
- */
-static bool repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
+int nsx_repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
 {
 	const struct nsx_budget *unit = &d->lanes[lane].budget;
 	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
-	size_t before = d->pool[0].lanes[lane].nunits * d->nsides[1];
-	size_t after = d->pool[1].lanes[lane].nunits * d->nsides[0];
+	/* launches, or units of a capture */
+	double before = (double)(whole ? x->launches : (int64_t)(d->pool[0].lanes[lane].nunits *
+								 d->nsides[1]));
+	double after = (double)(whole ? y->launches : (int64_t)(d->pool[1].lanes[lane].nunits *
+								d->nsides[0]));
 	bool each = totals_is_alike((double)x->threads * (double)y->launches,
 				    (double)y->threads * (double)x->launches);
 
-	return (whole ? each && !totals_is_alike((double)x->launches, (double)y->launches) :
-			before != after && (after < before) == (y->launches < x->launches) &&
-				nsx_launches_alike(d, lane)) &&
-	       (unit->nkernels ? unit->rho_share >= SAME_KERNELS : each && !whole);
+	return !(whole ? each && !totals_is_alike(before, after) : nsx_launches_alike(d, lane)) ||
+	       !(unit->nkernels ? unit->rho_share >= SAME_KERNELS : each && !whole) ? 0 :
+	       (after > before) - (after < before);
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)
@@ -494,17 +495,17 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 	static const char *const differs[2][2] = {
 		{"more steps were recorded: ", "fewer steps were recorded: "},
 		{"more launches of the same kernels: ", "fewer launches of the same kernels: "}};
-	bool whole = d->whole || c->decides, is_more = true;
+	bool whole = d->whole || c->decides;
+	int more = nsx_repeats_more(d, 0, whole);
 
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		is_more &= repeats_more(d, l, whole);
+	for (uint32_t l = 1; l < d->nlanes; l++)
+		more = nsx_repeats_more(d, l, whole) == more ? more : 0;
 	nsx_buf_adds(b, c->same_work && c->same_threads && !c->same_bytes ?
 						    "same threads, other copies: " :
 			c->same_work ? "same work: " :
 			nsx_hides_work(d) ? "kernels in CUDA graphs are not counted: " :
 			nsx_has_same_steps(d) ? "the same steps by other kernels: " :
-			!is_more ? "other work: " :
-			differs[whole][y->launches < x->launches]);
+			!more ? "other work: " : differs[whole][more < 0]);
 	if (nsx_bytes_of(x) + nsx_bytes_of(y) > 0)
 		nsx_buf_printf(b, "%s copied, ", say_both(a, nsx_text_bytes(a, nsx_bytes_of(x)),
 							  nsx_text_bytes(a, nsx_bytes_of(y)),
@@ -534,14 +535,16 @@ static const char *note_on_whole(const struct nsx_totals_change *c, struct nsx_a
 {
 	const struct nsx_totals *x = &c->side[0], *y = &c->side[1];
 	double outside_ns = (double)(y->recorded_ns - y->span_ns - x->recorded_ns + x->span_ns);
+	const char *before = nsx_text_ns(a, (double)x->recorded_ns);
+	const char *after = nsx_text_ns(a, (double)y->recorded_ns);
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "%s, first to last GPU operation",
 		       nsx_text_ratio(a, x->span_ns > 0 ? (double)y->span_ns /
 						(double)x->span_ns - 1 : 0));
-	if (fabs(outside_ns) > OF_OUTSIDE * (double)NSX_MAX(x->recorded_ns, y->recorded_ns))
-		nsx_buf_printf(&b, "; recorded %s → %s", nsx_text_ns(a, (double)x->recorded_ns),
-			       nsx_text_ns(a, (double)y->recorded_ns));
+	if (fabs(outside_ns) > OF_OUTSIDE * (double)NSX_MAX(x->recorded_ns, y->recorded_ns) &&
+	    strcmp(before, after) != 0)
+		nsx_buf_printf(&b, "; recorded %s → %s", before, after);
 	return nsx_buf_keep(&b, a);
 }
 

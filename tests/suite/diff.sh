@@ -339,6 +339,11 @@ for eighths in 2 7; do
 	esac
 done
 
+# A longer part of a capture has more launches of the same kernels, and is no other program.
+storm=$fix/case07_launch_storm.sqlite
+"$prog" diff "$storm@0.00004..0.00012" "$storm@0.0001..0.0004" --unit window -o more >out
+if ! grep -q 'different kernels' out && grep -q '^more launches of the same kernels: 40 → 150' out; then ok; else bad "more launches: $(cat out)"; fi
+
 # The comment for a pull request never exceeds its limit, and begins with the line by which the
 # workflow finds it.
 cp "$tests/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
