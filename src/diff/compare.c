@@ -3,7 +3,6 @@
  * matter.
  */
 #include <math.h>
-#include "base/stat.h"
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
@@ -209,22 +208,6 @@ static void compare_work(struct nsx_diff *d, const double answered[2])
 		     "the two sides run different kernels: another program, or another part of it");
 	else if (like < ALIKE)
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
-}
-
-bool nsx_launches_alike(const struct nsx_diff *d, uint32_t lane)
-{
-	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
-	double n[2];
-
-	for (unsigned s = 0; s < 2; s++) {
-		const struct nsx_lane *l = &d->pool[s].lanes[lane];
-		int64_t *v = nsx_arena_get(a, l->nunits * sizeof(*v));
-
-		for (size_t u = 0; u < l->nunits; u++)
-			v[u] = l->units[u].launches;
-		n[s] = nsx_quantile(v, l->nunits, 0.5);
-	}
-	return fabs(n[1] - n[0]) <= EQUAL * NSX_MAX(n[0], n[1]);
 }
 
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)

@@ -384,10 +384,13 @@ struct nsx_multiple {
 	double share;
 };
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane);
-/* Whether a typical unit has about as many launches on both sides: a few units with more of them do
- * not make it another unit.
+/* Whether a typical unit has as many launches on both sides: a few units with more of them do not
+ * make it another unit.
  */
-bool nsx_launches_alike(const struct nsx_diff *d, uint32_t lane);
+static inline bool nsx_launches_alike(const struct nsx_diff *d, uint32_t lane)
+{
+	return d->pool[0].lanes[lane].norder == d->pool[1].lanes[lane].norder;
+}
 /* Why the sides cannot be compared; NULL if they can. */
 const char *nsx_find_failure(const struct nsx_diff *d);
 /* Lists findings that may explain why a lane's mean became longer, the most expensive first.

@@ -12,6 +12,15 @@ static void add_interval_ms(struct nsx_jsonw *w, const char *key, const struct n
 	nsx_jsonw_end(w);
 }
 
+/* Adds a figure, which is null if it is not known. */
+static void add_known(struct nsx_jsonw *w, const char *key, double v)
+{
+	if (isnan(v))
+		nsx_jsonw_null(w, key);
+	else
+		nsx_jsonw_real(w, key, v);
+}
+
 static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d, const struct nsx_step *c)
 {
 	bool captures = nsx_enough_captures(c->side[0].ncaptures, c->side[1].ncaptures);
@@ -39,10 +48,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d, const struc
 	nsx_jsonw_real(w, "after_median_ms", c->side[1].median_ns / 1e6);
 	nsx_jsonw_real(w, "of_means_ms", mean_ns / 1e6);
 	nsx_jsonw_real(w, "tail_ms", (mean_ns - c->shift_ns) / 1e6);
-	if (c->has_steady)
-		nsx_jsonw_real(w, "steady_only", c->steady_rel);
-	else
-		nsx_jsonw_null(w, "steady_only");
+	add_known(w, "steady_only", c->has_steady ? c->steady_rel : NAN);
 	if (c->settle > 0)
 		nsx_jsonw_int(w, captures ? "captures_to_settle" :
 					    "units_to_settle", (int64_t)c->settle);
@@ -139,16 +145,13 @@ static void add_whole(struct nsx_jsonw *w, const char *key, const struct nsx_tot
 {
 	static const char *const keys[NSX_NTOTALS] = {"kernels_ms", "copies_ms",
 						      "one_time_ms", "idle_ms"};
-	int64_t bytes = 0;
 
 	nsx_jsonw_object(w, key);
 	nsx_jsonw_real(w, "whole_ms", (double)t->span_ns / 1e6);
 	for (unsigned k = 0; k < NSX_NTOTALS; k++)
 		nsx_jsonw_real(w, keys[k], (double)t->ns[k] / 1e6);
 	nsx_jsonw_real(w, "recorded_ms", (double)t->recorded_ns / 1e6);
-	for (unsigned k = 0; k < NSX_NDIRECTIONS; k++)
-		bytes += t->bytes[k];
-	nsx_jsonw_int(w, "copied_bytes", bytes);
+	nsx_jsonw_int(w, "copied_bytes", (int64_t)nsx_bytes_of(t));
 	nsx_jsonw_int(w, "launches", t->launches);
 	nsx_jsonw_int(w, "threads", t->threads);
 	nsx_jsonw_end(w);
@@ -165,10 +168,7 @@ static void add_totals(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_jsonw_object(w, "totals");
 	add_whole(w, "before", &c->side[0]);
 	add_whole(w, "after", &c->side[1]);
-	if (isnan(c->host_speed))
-		nsx_jsonw_null(w, "host_speed");
-	else
-		nsx_jsonw_real(w, "host_speed", c->host_speed);
+	add_known(w, "host_speed", c->host_speed);
 	nsx_jsonw_bool(w, "same_work", c->same_work);
 	nsx_jsonw_bool(w, "decide", c->decides);
 	nsx_jsonw_end(w);

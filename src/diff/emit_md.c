@@ -20,7 +20,6 @@ struct page {
 	/* lanes shown, in order; if there are too many, the lanes that change most */
 	uint32_t *lanes;
 	size_t nlanes;
-	struct nsx_kind_rows kinds;
 };
 
 /* Sections ----------------------------------------------------------------------*/
@@ -173,14 +172,16 @@ static void add_steps(struct page *p)
 }
 
 /* Adds steps of an inference engine, which its ranges name. */
-static void emit_md_add_kinds(struct page *p, const struct nsx_kind_rows *rows)
+static void emit_md_add_kinds(struct page *p)
 {
-	if (!rows->n)
+	const struct nsx_kind_rows rows = nsx_diff_kinds(p->d, p->a);
+
+	if (!rows.n)
 		return;
 	nsx_buf_adds(&p->b, "| steps | size | before | p50 | after | p50 | change |\n"
 			    "|---|---:|---:|---:|---:|---:|---:|\n");
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct nsx_kind_row *r = &rows->v[i];
+	for (size_t i = 0; i < rows.n; i++) {
+		const struct nsx_kind_row *r = &rows.v[i];
 		double ratio = nsx_kind_change(r);
 		const char *change = isnan(ratio) ? "" : nsx_text_ratio(p->a, ratio);
 
@@ -517,13 +518,12 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what, struct nsx_buf
 					for_comment  ? ROWS : 3 * ROWS};
 	uint32_t lane = nsx_shown_lane(d);
 
-	p.kinds = nsx_diff_kinds(d, p.a);
 	p.nlanes = nsx_diff_lanes(d, MOST_LANES, p.a, &p.lanes);
 	add_head(&p);
 	add_gates(&p);
 	if (!for_comment)
 		add_steps(&p);
-	emit_md_add_kinds(&p, &p.kinds);
+	emit_md_add_kinds(&p);
 	if (!d->whole || !d->totals.known) /* otherwise the sentence is at the top */
 		add_budgets(&p);
 	add_split(&p, lane, NSX_SPLIT_IDLE);

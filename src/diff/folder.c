@@ -14,13 +14,10 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 		.all_rows = o->all_rows};
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char **inputs = nsx_arena_get(a, d->nall * sizeof(*inputs));
-	int rc;
 
 	for (size_t i = 0; i < d->nall; i++)
 		inputs[i] = d->all[i]->path;
-	rc = nsx_emit_book(&book,
-			   (struct nsx_folder){.dir = dir, .inputs = inputs,
-					       .ninputs = d->nall, .threads = threads},
-			   err);
-	return rc;
+	return nsx_emit_book(&book, (struct nsx_folder){.dir = dir, .inputs = inputs,
+							.ninputs = d->nall, .threads = threads},
+			     err);
 }

@@ -145,8 +145,6 @@ struct measured {
 	struct nsx_floor floor; /* a smaller change proves nothing */
 	struct nsx_interval ci;
 	size_t n; /* units on the side with fewer units; SIZE_MAX: a single figure */
-	double mean_rel, mean; /* for gates on the typical step: change of the mean, as a
-				  ratio and in ns; else NAN */
 };
 
 static int64_t part_of(const struct nsx_unit *u, enum nsx_gated m)
@@ -230,7 +228,7 @@ static struct measured measure_figure(const struct nsx_diff *d, uint32_t lane,
 {
 	bool p95 = g->metric == NSX_METRIC_P95;
 	struct nsx_sample s[2];
-	struct measured ret = {.floor = {0, "it is none"}, .mean_rel = NAN, .mean = NAN};
+	struct measured ret = {.floor = {0, "it is none"}};
 	double of[2];
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -258,8 +256,7 @@ static struct measured measure_step(const struct nsx_step *c)
 		 c->floor.is},
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
-		NSX_MIN(c->side[0].n, c->side[1].n), c->mean_rel,
-		c->side[1].mean_ns - c->side[0].mean_ns};
+		NSX_MIN(c->side[0].n, c->side[1].n)};
 }
 
 static struct measured gates_measure_mean(const struct nsx_step *c)
@@ -267,7 +264,7 @@ static struct measured gates_measure_mean(const struct nsx_step *c)
 	return (struct measured){
 		c->side[0].mean_ns, c->side[1].mean_ns - c->side[0].mean_ns,
 		c->mean_floor, c->mean_ci_ns,
-		NSX_MIN(c->side[0].n, c->side[1].n), NAN, NAN};
+		NSX_MIN(c->side[0].n, c->side[1].n)};
 }
 
 /* Takes the highest peak of memory among the captures of each side. */
@@ -281,8 +278,7 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
 				 {0, "it is none"},
 				 {(double)(peak[1] - peak[0]),
-				  (double)(peak[1] - peak[0])}, SIZE_MAX,
-				 NAN, NAN};
+				  (double)(peak[1] - peak[0])}, SIZE_MAX};
 	return peak[0] >= 0 && peak[1] >= 0;
 }
 
@@ -329,7 +325,7 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 /* Decides a gate. A limit below 0 asks for an improvement; then the part of it that is missing must
  * exceed the noise. Otherwise the change itself must.
  */
-static void decide(const struct nsx_diff *d, const struct gate *g,
+static void decide(const struct nsx_diff *d, const struct gate *g, const struct nsx_step *c,
 		   const struct measured *m, struct nsx_gate_row *r)
 {
 	double of = g->relative && m->before > 0 ? m->before : 1;
@@ -343,7 +339,9 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	r->change = m->change / of * shown;
 	r->lo = m->ci.lo / of * shown;
 	r->hi = m->ci.hi / of * shown;
-	r->mean = g->relative ? m->mean_rel * shown : m->mean * shown;
+	if (g->metric == NSX_METRIC_STEP)
+		r->mean = (g->relative ? c->mean_rel : c->side[1].mean_ns - c->side[0].mean_ns) *
+			  shown;
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
@@ -406,7 +404,7 @@ static struct nsx_gate_row evaluate_lane(struct nsx_diff *d, uint32_t lane, cons
 			    g->metric == NSX_METRIC_MEAN ? gates_measure_mean(c) :
 						     measure_figure(d, lane, g, a);
 
-	decide(d, g, &m, &ret);
+	decide(d, g, c, &m, &ret);
 	if (lane != NSX_NONE && d->nlanes > 1)
 		ret.subject = nsx_lane_name(d, lane, d->arena);
 	return ret;
@@ -420,7 +418,7 @@ static int evaluate(struct nsx_diff *d, const char *expr, const struct gate *g,
 	*ret = begin_row(g, expr);
 	if (g->metric == NSX_METRIC_MEM_PEAK) {
 		if (measure_memory(d, &m))
-			decide(d, g, &m, ret);
+			decide(d, g, NULL, &m, ret);
 		else
 			undecided(ret, "memory usage is not known on both sides");
 		return 0;
