@@ -301,7 +301,10 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 				    "kernels and copies take more time, the host and idle less";
 		return NSX_V_BOTH_WAYS;
 	}
-	*why = sign ? "what one part gained another lost: the whole takes about as long" :
+	*why = sign * delta < -small ?
+		       (sign > 0 ? "a part takes longer, though the whole takes less" :
+				   "a part takes less, though the whole takes longer") :
+	       sign ? "what one part gained another lost: the whole takes about as long" :
 	       is_of_host ?
 		      "the host's calls take a different time each, so a faster or slower host may "
 		      "be the whole reason; 3 runs a side would tell" :
