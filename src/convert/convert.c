@@ -215,10 +215,10 @@ static int survey_corrected(struct parts *p, struct nsx_err *err)
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_conv *c = &p->part[i].c;
-		bool is_known = c->shifts.n || c->shifts.nrows;
+		bool is_known = c->shifts.possible.is_on;
 
-		c->shifts = is_known ? c->shifts : *s;
-		if (is_known || !(s->n || s->nrows) || !(c->activities & GPU_WORK))
+		c->shifts = *s;
+		if (is_known || !(s->has_far || ((s->n || s->nrows) && c->activities & GPU_WORK)))
 			continue;
 		nsx_flows_done(&c->flows);
 		nsx_tracks_done(&c->tracks);

@@ -26,7 +26,7 @@ bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns, int64_t end_
 bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
 		   const struct nsx_val *end, struct nsx_slice *ret)
 {
-	if (!nsx_is_instant(start) || !nsx_is_instant(end) || end->u.i < start->u.i) {
+	if (!nsx_is_span(&c->shifts, start, end)) {
 		c->counts->left_out += c->writing;
 		return false;
 	}

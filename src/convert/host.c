@@ -17,12 +17,9 @@ static int host_read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[C_NAME],
 			      .corr = nsx_u32_or(&v[C_CORR], 0)};
-	const struct nsx_row_change key = {NSX_VIEW_runtime, s.corr, nsx_i64_or(&v[C_START], 0),
-					   nsx_i64_or(&v[C_END], 0), 0};
 	int rc;
 
 	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE ||
-	    nsx_find_change(c->shifts.row, c->shifts.nrows, &key) ||
 	    !nsx_conv_span(c, &v[C_START], &v[C_END], &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, NSX_A_API, &v[C_TID], &v[C_PID],
@@ -61,13 +58,17 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	if (c->names->prefix && !nsx_names_matches(c->names, &s.name))
 		return nsx_stopped(err);
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE : kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
-	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
+	s.open = kind != NSX_NVTX_MARK &&
+		 (end.type == NSX_V_NULL || (c->shifts.possible.is_on && nsx_is_instant(&end) &&
+					     end.u.i > c->shifts.possible.to_ns));
 	/* A range that was never closed lasts to the end of the converted time, which the survey
 	 * finds.
 	 */
 	if (s.open)
 		end = (struct nsx_val){.type = NSX_V_I64,
-				       .u.i = c->writing ? c->last_ns : NSX_TIME_MAX};
+				       .u.i = c->writing ? c->last_ns :
+					      c->shifts.possible.is_on ? c->shifts.possible.to_ns :
+								      NSX_TIME_MAX};
 	else if (kind == NSX_NVTX_MARK)
 		end = v[NSX_N_START];
 	if (!nsx_conv_span(c, &v[NSX_N_START], &end, &s))

@@ -60,7 +60,7 @@ static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v, 
 	struct unified *u = ctx;
 	uint32_t device;
 
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i ||
+	if (!nsx_is_span(u->d->trace->schema->shifts, &v[0], &v[1]) ||
 	    v[2].type != NSX_V_I64)
 		return 0;
 	device = nsx_device_find(u->d->trace, nsx_process_key((uint64_t)nsx_i64_or(&v[3], 0)),

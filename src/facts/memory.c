@@ -52,7 +52,7 @@ static int memory_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 	int64_t op = nsx_i64_or(&v[OPERATION], -1), corr = nsx_i64_or(&v[CORR], 0);
 	struct nsx_mem_event e;
 
-	if (!nsx_is_instant(&v[START]) || v[ADDRESS].type != NSX_V_I64 ||
+	if (!nsx_is_possible(rows->s->shifts, &v[START]) || v[ADDRESS].type != NSX_V_I64 ||
 	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
 	    v[BYTES].u.i > NSX_TIME_MAX || (op != NSX_MEM_ALLOCATE && op != NSX_MEM_FREE)) {
 		m->defects++;

@@ -34,7 +34,7 @@ static int profiler_on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_v
 	struct rows *p = ctx;
 	struct nsx_profiler_row x = {0};
 
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i) {
+	if (!nsx_is_span(p->t->schema->shifts, &v[0], &v[1])) {
 		p->defects++;
 		return 0;
 	}

@@ -15,23 +15,57 @@ static const char *corrections_say_first(const struct nsx_trace *t, struct nsx_a
 				!by_ns ? "" : by_ns < 0 ? " before its call" : " after its call");
 }
 
+static const char *say_far(const struct nsx_trace *t, struct nsx_arena *a)
+{
+	static const struct {
+		enum nsx_view view;
+		const char *noun;
+	} kinds[] = {
+		{NSX_VIEW_runtime, "CUDA call"}, {NSX_VIEW_kernel, "record of GPU work"},
+		{NSX_VIEW_nvtx, "NVTX range"}, {NSX_VIEW_mpi_coll, "library call"},
+		{NSX_VIEW_osrt, "OS call"}, {NSX_VIEW_sync, "wait"},
+		{NSX_VIEW_overhead, "overhead"}, {NSX_VIEW_sample, "CPU sample"},
+	};
+	const struct nsx_impossible *m = &t->impossible;
+	const char *list = "", *first = "", *s = m->nfar == 1 ? "s" : "", *opened = "";
+
+	for (unsigned i = 0; i < ARRAY_LEN(kinds); i++) {
+		size_t n = m->far[kinds[i].view];
+
+		if (n)
+			list = nsx_arena_printf(a, "%s%s%s", list, *list ? ", " : "",
+						nsx_text_n(a, n, kinds[i].noun, n > 1 &&
+							   kinds[i].view == NSX_VIEW_kernel ?
+							   "records of GPU work" : NULL));
+		if (kinds[i].view == m->far_view)
+			first = kinds[i].noun;
+	}
+	if (m->nopened)
+		opened = nsx_arena_printf(a, "the end of %s lies a day or more after all GPU work "
+				  "or long after the session, which is impossible: taken as never "
+				  "closed",
+					  nsx_text_n(a, m->nopened, "NVTX range", NULL));
+	if (!m->nfar)
+		return opened;
+	if (m->far_name)
+		first = m->far_view == NSX_VIEW_runtime ?
+				nsx_text_api(a, nsx_text(t, m->far_name)) : nsx_text(t, m->far_name);
+	return nsx_arena_printf(a, "%s begin%s or end%s a day or more from all GPU work or long "
+				"after the session, which is impossible: left out (the first: %s "
+				"at %.6fs)%s%s", list, s, s, first, (double)m->far_ns / 1e9,
+				*opened ? "; " : "", opened);
+}
+
 const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	const struct nsx_impossible *m = &t->impossible;
 	size_t nout = m->nearly + m->nlate;
 	const char *out = "", *cut = "", *far = "";
 
-	if (m->nfar)
-		far = nsx_arena_printf(a, "%s begin%s or end%s a day or more from all GPU work or "
-				       "long after the session, which is impossible: left out (the "
-				       "first: %s at %.6fs)",
-				       nsx_text_n(a, m->nfar, "CUDA call", NULL),
-				       m->nfar == 1 ? "s" : "", m->nfar == 1 ? "s" : "",
-				       m->far_name ? nsx_text_api(a, nsx_text(t, m->far_name)) :
-						     "one without a name",
-				       (double)m->far_ns / 1e9);
+	if (m->nfar || m->nopened)
+		far = say_far(t, a);
 	if (!nout && !m->ncut)
-		return m->nfar ? far : NULL;
+		return *far ? far : NULL;
 	if (nout)
 		out = nsx_arena_printf(a, "%s of GPU work begin%s before %s own call or out of the "
 				       "order of %s stream, which is impossible: left out",
@@ -45,7 +79,7 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 				       nsx_text_ns(a, (double)m->most_cut_ns),
 				       m->ncut == 1 ? "its" : "their");
 	return nsx_arena_printf(a, "%s%s%s (%s)%s%s", out, nout && m->ncut ? "; " : "", cut,
-				corrections_say_first(t, a), m->nfar ? "; " : "", far);
+				corrections_say_first(t, a), *far ? "; " : "", far);
 }
 
 const char *nsx_say_shift(const struct nsx_clock *c, struct nsx_arena *a)

@@ -365,11 +365,6 @@ static const struct gpu_fields {
 #undef GPU_FIELDS
 };
 
-/* Calls may be left out, but are neither moved nor cut. */
-static const struct gpu_fields call_fields = {
-	.start_ns = NSX_F_runtime_start_ns, .end_ns = NSX_F_runtime_end_ns,
-	.corr = NSX_F_runtime_corr};
-
 NSX_ORDER(cmp_changes, struct nsx_row_change, UP(view), UP(corr), UP(start_ns), UP(end_ns));
 
 void nsx_sort_changes(struct nsx_row_change *v, size_t n)
@@ -529,6 +524,14 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f, struct nsx_
 		schema_add_kind(s, own_kinds_of(s, f), f, b);
 		return;
 	}
+	if (f == NSX_F_nvtx_end_ns && s->shifts->has_far) {
+		nsx_buf_adds(b, "CASE WHEN ");
+		nsx_sql_name(b, s->column[f]);
+		nsx_buf_printf(b, " <= %lld THEN ", (long long)s->shifts->possible.to_ns);
+		nsx_sql_name(b, s->column[f]);
+		nsx_buf_adds(b, " END");
+		return;
+	}
 	if (!g || !(is_end || f == g->start_ns)) {
 		nsx_sql_name(b, s->column[f]);
 		return;
@@ -549,6 +552,27 @@ static void add_column(const struct nsx_schema *s, enum nsx_field f, struct nsx_
 	}
 	nsx_buf_printf(b, s->shifts->n ? "\n    ELSE %s END" : "%s", own.p);
 	nsx_buf_done(&own);
+}
+
+/* Adds the condition that a host's row has times that are possible. */
+static void add_possible_condition(const struct nsx_schema *s, const struct nsx_view_def *def,
+				   struct nsx_buf *b)
+{
+	static const char *const times[] = {"start_ns", "end_ns", "timestamp_ns"};
+	const struct nsx_reach *p = &s->shifts->possible;
+	const char *and = "\nWHERE ";
+
+	for (unsigned f = def->first; f < def->first + 2; f++)
+		for (unsigned i = 0; i < ARRAY_LEN(times); i++) {
+			if (!s->column[f] || f == NSX_F_nvtx_end_ns ||
+			    strcmp(nsx_field_defs[f].name, times[i]) != 0)
+				continue;
+			nsx_buf_adds(b, and);
+			nsx_sql_name(b, s->column[f]);
+			nsx_buf_printf(b, " NOT BETWEEN %lld AND %lld IS NOT TRUE",
+				       (long long)p->from_ns, (long long)p->to_ns);
+			and = "\n  AND ";
+		}
 }
 
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
@@ -579,16 +603,17 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 	} else {
 		nsx_buf_adds(b, "\nWHERE 0");
 	}
-	if (t && s->shifts->nrows && (v == NSX_VIEW_runtime || gpu_fields_of(v))) {
-		const struct gpu_fields *g = gpu_fields_of(v) ?: &call_fields;
+	if (t && s->shifts->nrows && gpu_fields_of(v)) {
 		size_t at = b->n;
 
 		nsx_buf_adds(b, "\nWHERE ");
-		if (add_changed_condition(s, v, false, g, b))
+		if (add_changed_condition(s, v, false, gpu_fields_of(v), b))
 			nsx_buf_adds(b, " IS NOT TRUE");
 		else
 			b->p[b->n = at] = '\0';
 	}
+	if (t && s->shifts->has_far && !gpu_fields_of(v))
+		add_possible_condition(s, def, b);
 }
 
 struct known_kinds {

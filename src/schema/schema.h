@@ -6,7 +6,7 @@
 #pragma once
 
 #include <pthread.h>
-#include "schema/codes.h"
+#include "schema/cells.h"
 #include "sqlite/db.h"
 
 enum nsx_view {
@@ -80,24 +80,23 @@ struct nsx_row_change {
 	uint32_t corr; /* correlation id; 0: none                            */
 	int64_t start_ns, end_ns, new_end_ns; /* new_end_ns may be NSX_LEFT_OUT */
 };
+/* A limit of times: from_ns to to_ns, if it is on. */
+struct nsx_reach {
+	bool is_on;
+	int64_t from_ns, to_ns;
+};
 struct nsx_shifts {
 	struct nsx_shift *v;
 	size_t n;
 	struct nsx_row_change *row; /* sorted by nsx_sort_changes            */
 	size_t nrows;
+	struct nsx_reach possible; /* rows of the host beyond it are left out */
+	bool has_far; /* some were; set by any thread                         */
 };
 void nsx_sort_changes(struct nsx_row_change *v, size_t n);
 /* The change of the row that `key` identifies; NULL: none. */
 const struct nsx_row_change *nsx_find_change(const struct nsx_row_change *v, size_t n,
 					     const struct nsx_row_change *key);
-
-/* The limit of scans: those of tables that are in order of time may skip rows far from [from, to).
- * It is set only if the user said how far around the window rows matter.
- */
-struct nsx_reach {
-	bool is_on;
-	int64_t from_ns, to_ns;
-};
 
 struct nsx_losses { /* what could not be read: see nsx_schema_lose */
 	pthread_mutex_t lock;
@@ -134,7 +133,10 @@ struct nsx_schema {
 					    NULL: nothing is left out        */
 	const char *product_version, *schema_version; /* "" if not recorded  */
 	const char *installed; /* folder of the nsys that captured; "": not recorded */
-	struct nsx_reach *reach; /* set by the loader                          */
+	/* The limit of scans: those of tables that are in order of time may skip rows beyond it. It
+	 * is set by the loader, and only if the user said how far around the window rows matter.
+	 */
+	struct nsx_reach *reach;
 	struct nsx_losses *losses; /* unreadable tables and rows               */
 	bool on_windows; /* recorded on Windows                              */
 	struct nsx_own_kinds copy_kinds; /* NSX_COPY_... by ENUM_CUDA_MEMCPY_OPER */
@@ -160,6 +162,22 @@ bool nsx_has_lost_rows(const struct nsx_schema *s, enum nsx_view v);
  * address does not change.
  */
 const char *nsx_schema_loss(const struct nsx_schema *s, size_t i);
+
+/* Whether a cell is a time that a host's row can have. */
+static inline bool nsx_is_possible(struct nsx_shifts *s, const struct nsx_val *v)
+{
+	const struct nsx_reach *p = &s->possible;
+	bool is_far = nsx_is_instant(v) && p->is_on && (v->u.i < p->from_ns || v->u.i > p->to_ns);
+
+	if (is_far)
+		__atomic_store_n(&s->has_far, true, __ATOMIC_RELAXED);
+	return nsx_is_instant(v) && !is_far;
+}
+static inline bool nsx_is_span(struct nsx_shifts *s, const struct nsx_val *start,
+			       const struct nsx_val *end)
+{
+	return nsx_is_possible(s, start) && nsx_is_possible(s, end) && end->u.i >= start->u.i;
+}
 
 /* Finds the views and fields of fields.def in db. Errors: NSX_E_SCHEMA when the database is not
  * an nsys export, saying what it is. Owner: the caller, nsx_schema_done; borrows db.

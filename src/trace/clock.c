@@ -115,10 +115,9 @@ static void add_op_bounds(struct aligner *x, uint32_t thread, uint32_t call, uin
 	add_bound(x, stream, false, l->ops.start_ns[op] - l->calls.start_ns[call]);
 	if (is_copy_done_on_return(l, op, call))
 		add_bound(x, stream, true, l->calls.end_ns[call] - end_ns);
-	if (q->thread[stream] != thread + 1)
-		q->end_ns[stream] = INT64_MIN;
+	/* The last operation of a stream ends last; a wrong end of another decides nothing. */
 	q->thread[stream] = thread + 1;
-	q->end_ns[stream] = NSX_MAX(q->end_ns[stream], end_ns);
+	q->end_ns[stream] = end_ns;
 	if (q->first == NSX_NONE)
 		q->first = stream;
 	q->is_mixed |= x->clock[q->first] != x->clock[stream] ||
@@ -129,12 +128,13 @@ static void add_op_bounds(struct aligner *x, uint32_t thread, uint32_t call, uin
 static void add_wait_bound(struct aligner *x, uint32_t thread, uint32_t call, uint32_t row)
 {
 	const struct nsx_loader *l = x->l;
-	const struct queued *q = &x->q;
+	struct queued *q = &x->q;
 	uint32_t stream = l->t->syncs.stream[row];
 
 	if (l->t->syncs.type[row] == NSX_SYNC_CONTEXT) {
-		if (q->first != NSX_NONE && !q->is_mixed)
+		if (q->last_ns > INT64_MIN && !q->is_mixed)
 			add_bound(x, q->first, true, l->calls.end_ns[call] - q->last_ns);
+		q->last_ns = INT64_MIN; /* the next wait is for later work */
 	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
 		add_bound(x, stream, true, l->calls.end_ns[call] - q->end_ns[stream]);
 	}

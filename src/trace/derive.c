@@ -340,6 +340,7 @@ static bool is_in_seconds(const char *window)
 
 struct earliest {
 	int64_t ns;
+	struct nsx_shifts *shifts;
 	bool is_any_time; /* the session starts before 0, so an event may, too */
 };
 
@@ -348,7 +349,7 @@ static int note_os_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val 
 {
 	struct earliest *first = ctx;
 
-	if (nsx_is_instant(v) && (first->is_any_time || v->u.i >= 0))
+	if (nsx_is_possible(first->shifts, v) && (first->is_any_time || v->u.i >= 0))
 		first->ns = NSX_MIN(first->ns, v->u.i);
 	return 0;
 }
@@ -360,7 +361,7 @@ static int find_first_event(const struct nsx_loader *l, const char *window,
 			      int64_t *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
-	struct earliest os = {INT64_MAX, t->session_start_ns < 0};
+	struct earliest os = {INT64_MAX, t->schema->shifts, t->session_start_ns < 0};
 
 	*ret = t->first_ns;
 	if (!is_in_seconds(window))

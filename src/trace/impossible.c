@@ -3,8 +3,7 @@
  * A record is dropped if it begins before its own call, or after work that was queued later on its
  * stream. Work of one stream runs in order, so a record that outlasts its successor is cut where
  * the successor begins. If too many records contradict, the fault lies elsewhere (a clock, a
- * column) and they stay. A call is dropped if a day lies between it and all GPU work, or if it lies far behind
- * the end of the session.
+ * column) and they stay.
  */
 #include "trace/load.h"
 
@@ -17,9 +16,7 @@ enum {
 	MOST = 10000,
 };
 
-#define DAY_NS INT64_C(86400000000000)
-
-enum verdict { KEPT, EARLY, LATE, CUT };
+enum verdict { KEPT, EARLY, FAR, LATE, CUT };
 
 /* The state of a stream after the operations seen so far. */
 struct order {
@@ -168,6 +165,17 @@ static void find_overlong_records(struct finder *x)
 	}
 }
 
+/* Finds records that begin or end where nothing of the session can be. */
+static void find_far_records(struct finder *x)
+{
+	const struct nsx_reach *p = &x->l->schema->shifts->possible;
+	const struct nsx_ops_rw *o = &x->l->ops;
+
+	for (size_t i = 0; p->is_on && i < x->l->op_set.n; i++)
+		if (!x->verdict[i] && (o->start_ns[i] < p->from_ns || o->end_ns[i] > p->to_ns))
+			x->verdict[i] = FAR;
+}
+
 /* An operation's row with the times of the file, before clocks were corrected. */
 static struct nsx_row_change exported_row_of(const struct finder *x, size_t op)
 {
@@ -188,6 +196,10 @@ static void count_impossible(struct finder *x, size_t op, int64_t end_ns)
 	struct nsx_impossible *m = &x->l->t->impossible;
 	bool cuts = x->verdict[op] == CUT;
 
+	if (x->verdict[op] == FAR) {
+		nsx_count_far(x->l->t, NSX_VIEW_kernel, 1, 0, o->start_ns[op]);
+		return;
+	}
 	m->nearly += x->verdict[op] == EARLY;
 	m->nlate += x->verdict[op] == LATE;
 	m->ncut += cuts;
@@ -212,7 +224,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 		const struct order *order = &x->order[o->stream[i]];
 		struct nsx_row_change row = exported_row_of(x, i);
 
-		if (x->verdict[i] > EARLY && order->nwrong > order->n / SHARE + 1)
+		if (x->verdict[i] > FAR && order->nwrong > order->n / SHARE + 1)
 			x->verdict[i] = KEPT;
 		if (x->verdict[i] == CUT)
 			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
@@ -249,37 +261,12 @@ static void apply_changes(struct finder *x)
 	l->op_set.n = n;
 }
 
-static void note_session(struct nsx_loader *l, const struct nsx_val *v)
-{
-	l->t->session_end_ns = NSX_MAX(l->t->session_end_ns, nsx_i64_or(v, 0));
-}
-
-/* Whether a time is a day or more from all GPU work, or behind it and far beyond the session. */
-static bool is_time_far(const struct nsx_loader *l, const struct nsx_window *gpu, int64_t at_ns)
-{
-	return at_ns < gpu->start_ns - DAY_NS || at_ns > gpu->end_ns + DAY_NS ||
-	       (nsx_is_beyond_session(l->t, at_ns) && at_ns > gpu->end_ns);
-}
-
-/* Whether GPU work ends long after everything else, or lies far from it. If so, all rows must be
- * read to judge it.
- */
-static bool is_gpu_work_beyond(const struct nsx_loader *l)
-{
-	const struct nsx_portion *p = &l->portion;
-
-	return p->host.start_ns <= p->host.end_ns && p->gpu.start_ns <= p->gpu.end_ns &&
-	       (p->gpu.end_ns - FAR_NS > p->host.end_ns ||
-		is_time_far(l, &p->gpu, p->host.start_ns) ||
-		is_time_far(l, &p->gpu, p->host.end_ns));
-}
-
 static int find_impossible(struct finder *x, struct nsx_err *err)
 {
 	struct nsx_loader *l = x->l;
 	struct nsx_trace *t = l->t;
 	struct nsx_shifts *s = l->schema->shifts;
-	int rc = 0;
+	int rc;
 
 	impossible_find_calls(x);
 	find_records_before_call(x);
@@ -287,10 +274,9 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	if (!l->portion.is_on)
 		find_op_after_everything(x);
 	find_overlong_records(x);
-	for (size_t i = 0; !rc && i < l->nfar; i++)
-		rc = nsx_push(x->v, x->n, x->cap, "impossible records", err, l->far[i]);
-	rc = rc ?: list_changes(x, err);
-	if (!rc && l->portion.is_on && (x->n || is_gpu_work_beyond(l)))
+	find_far_records(x);
+	rc = list_changes(x, err);
+	if (!rc && l->portion.is_on && x->n)
 		return NSX_PRESUMED_WRONG;
 	if (rc || !x->n)
 		return rc;
@@ -305,45 +291,6 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	memcpy(s->row, x->v, x->n * sizeof(*x->v));
 	s->nrows = x->n;
 	return nsx_sort_ops(l, err);
-}
-
-static bool is_far(const struct nsx_loader *l, const struct nsx_window *gpu, size_t call)
-{
-	return is_time_far(l, gpu, l->calls.start_ns[call]) ||
-	       is_time_far(l, gpu, l->calls.end_ns[call]);
-}
-
-int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err)
-{
-	struct nsx_impossible *m = &l->t->impossible;
-	struct nsx_window gpu = {INT64_MAX, INT64_MIN};
-	size_t n = 0, nfar = 0;
-
-	l->nfar = 0;
-	NSX_LOAD_EACH(l, analysis, note_session, duration_ns);
-	for (size_t i = 0; i < l->op_set.n; i++)
-		nsx_widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
-	for (size_t i = 0; i < l->call_set.n; i++)
-		nfar += gpu.start_ns <= gpu.end_ns && is_far(l, &gpu, i);
-	if (!nfar || l->portion.is_on || nfar > l->call_set.n / SHARE + 1)
-		return 0;
-	if (!nsx_new_array(l->far, l->t->arena, nfar, "impossible records", err))
-		return err->rc;
-	for (size_t i = 0; i < l->call_set.n; i++) {
-		const struct nsx_row_change row = {NSX_VIEW_runtime, l->calls.corr[i],
-						   l->calls.start_ns[i], l->calls.end_ns[i],
-						   NSX_LEFT_OUT};
-
-		if (!is_far(l, &gpu, i)) {
-			nsx_colset_move(&l->call_set, n++, i, 1);
-			continue;
-		}
-		l->far[l->nfar++] = row;
-		m->far_name = m->nfar++ ? m->far_name : l->calls.name[i];
-		m->far_ns = m->nfar > 1 ? m->far_ns : row.start_ns;
-	}
-	l->call_set.n = n;
-	return 0;
 }
 
 int nsx_drop_impossible(struct nsx_loader *l, struct nsx_err *err)

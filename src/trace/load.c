@@ -313,6 +313,8 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	/* The schema is written only if needed, because other threads may be reading it. */
 	if (l->schema->reach->is_on)
 		*l->schema->reach = (struct nsx_reach){0};
+	if (l->schema->shifts->possible.is_on)
+		l->schema->shifts->possible.is_on = l->schema->shifts->has_far = false;
 	rc = nsx_load_strings(l, err) ?:
 	     nsx_load_stacks(l, err) ?:
 	     (opts->window ? nsx_window_range(l, opts->window, &l->window_range,
@@ -322,7 +324,7 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	nsx_give_back();
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
-		rc = nsx_drop_far_calls(l, err) ?:
+		rc = nsx_drop_far_rows(l, err) ?:
 		     nsx_order_ids(l, err) ?:
 		     nsx_order_rows(l, err) ?:
 		     nsx_align_clocks(l, err) ?:
@@ -455,10 +457,11 @@ int nsx_trace_are_times_good(const struct nsx_schema *schema, unsigned threads, 
 	 * its end, never fewer.
 	 */
 	int rc = nsx_load_strings(l, err) ?: load_gpu_times(l, err) ?:
-		 nsx_drop_far_calls(l, err) ?: nsx_order_ids(l, err) ?: nsx_order_rows(l, err) ?:
+		 nsx_drop_far_rows(l, err) ?: nsx_order_ids(l, err) ?: nsx_order_rows(l, err) ?:
 		 nsx_align_clocks(l, err) ?: nsx_drop_impossible(l, err);
 
-	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept;
+	*ret = !schema->shifts->n && !schema->shifts->nrows && !t->impossible.nkept &&
+	       !t->impossible.nfar;
 	nsx_strings_close(l->strings);
 	free_loader(l);
 	nsx_trace_free(t);

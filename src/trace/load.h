@@ -191,8 +191,6 @@ struct nsx_loader {
 	uint32_t *least_corr;
 	nsx_str window_range; /* the range whose extent is the window; 0: none */
 	struct nsx_window window_hull; /* hull of the ranges with that name   */
-	struct nsx_row_change *far; /* calls that nsx_drop_far_calls dropped */
-	size_t nfar;
 
 	pthread_mutex_t lock; /* guards the members that follow, up to the columns */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */
@@ -515,10 +513,13 @@ static inline bool nsx_is_clock_sample(const struct nsx_loader *l, uint32_t corr
  * and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
-/* Drops calls that cannot be of the session: they lie a day from all GPU work, or far behind the
- * session's end. Nothing refers to calls yet.
+/* Finds which times are possible for rows of the host, and drops those with other times: they begin
+ * or end a day from all GPU work, or far behind the session's end (far.c). Nothing refers to rows
+ * yet. Rows that are read later are judged by nsx_read_instant.
+ * Errors: NSX_PRESUMED_WRONG if only a part was read and may contain such rows.
  */
-int nsx_drop_far_calls(struct nsx_loader *l, struct nsx_err *err);
+int nsx_drop_far_rows(struct nsx_loader *l, struct nsx_err *err);
+void nsx_count_far(struct nsx_trace *t, enum nsx_view v, size_t n, nsx_str name, int64_t at_ns);
 enum { NSX_PRESUMED_WRONG = 1 };
 /* Drops or shortens GPU records with impossible times, and lists them in the schema's shifts for
  * the views of queries (impossible.c).

@@ -230,6 +230,8 @@ static void compact_parts(struct nsx_loader *l, struct nsx_tableload *list, size
 			d->out_of_range += q->out_of_range;
 			d->dangling += q->dangling;
 			d->duplicate_calls += q->duplicate_calls;
+			if (q->far)
+				nsx_count_far(l->t, t->view, q->far, 0, q->far_ns);
 		}
 	}
 }
@@ -330,6 +332,8 @@ bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v, int64_t *ret)
 		p->defects.mistyped++;
 	else if (v->u.i > NSX_TIME_MAX || v->u.i < -NSX_TIME_MAX)
 		p->defects.out_of_range++;
+	else if (!nsx_is_possible(p->l->schema->shifts, v))
+		p->defects.far_ns = p->defects.far++ ? p->defects.far_ns : v->u.i;
 	else
 		return *ret = v->u.i, true;
 	return false;

@@ -380,6 +380,8 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t negative;    /* rows whose end is before their start          */
 	size_t mistyped;    /* NULL or text where a number is needed         */
 	size_t out_of_range; /* times beyond +-2^61                          */
+	size_t far; /* rows with times that are possible on no day of the session    */
+	int64_t far_ns; /* the first of them                                  */
 	size_t dangling;    /* string ids without a string                   */
 	size_t duplicate_calls; /* rows of eventClass 67, which repeat a call */
 	size_t open_ranges; /* NVTX ranges never closed                      */
@@ -390,14 +392,17 @@ struct nsx_impossible { /* records with impossible times (impossible.c) */
 	 * than the order of their stream allows.
 	 */
 	size_t nearly, nlate;
-	size_t nfar; /* number of calls dropped, too far from all GPU work   */
+	size_t nfar, far[NSX_NVIEWS]; /* rows that are far from the session (far.c), also by view */
 	size_t ncut;  /* number of shortened records                         */
 	size_t nkept; /* impossible records left as they are, because there are too many to list */
 	int64_t most_cut_ns; /* greatest time by which a record was shortened */
 	/* The first impossible record: its name, and its times as recorded. */
 	nsx_str name; /* name of its kernel; 0: not a kernel                 */
 	int64_t start_ns, call_ns; /* call_ns: start of its call; INT64_MIN: unknown */
-	nsx_str far_name;	   /* the first of the dropped calls, and its start */
+	size_t nopened; /* ranges with an end so far away that they count as never closed */
+	/* The first of the far rows. */
+	enum nsx_view far_view;
+	nsx_str far_name; /* 0: unknown */
 	int64_t far_ns;
 };
 struct nsx_matching { /* number of kernels by whether their call was found */

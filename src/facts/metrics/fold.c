@@ -317,9 +317,8 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v, str
 		if (nsx_stopped(err))
 			return err->rc;
 	}
-	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
-	    v[2].type != NSX_V_I64 || v[0].u.i > NSX_TIME_MAX ||
-	    v[0].u.i < -NSX_TIME_MAX) {
+	if (!nsx_is_possible(f->ctx->trace->schema->shifts, &v[0]) || v[1].type != NSX_V_I64 ||
+	    v[2].type != NSX_V_I64) {
 		f->bad += !f->only_failed;
 		return 0;
 	}

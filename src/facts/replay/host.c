@@ -235,7 +235,7 @@ static int read_switch_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_v
 	bool ready = nsx_is_runnable(state, reason);
 	uint32_t h;
 
-	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
+	if (!nsx_is_possible(r->t->schema->shifts, &v[0]) || v[1].type != NSX_V_I64)
 		return 0;
 	r->knows_states |= !v[1].u.i && nsx_knows_states(state, reason);
 	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
@@ -256,7 +256,7 @@ static int read_overhead_row(void *ctx, int64_t rid NSX_UNUSED,
 	struct reader *r = ctx;
 	uint32_t h;
 
-	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
+	if (!nsx_is_span(r->t->schema->shifts, &v[0], &v[1]) ||
 	    v[1].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
 	h = host_thread_of(r, &v[2]);

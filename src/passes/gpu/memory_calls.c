@@ -196,7 +196,9 @@ static void add_fault(struct faults *f, const struct nsx_val *pid, uint64_t devi
 static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 			const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
-	if (nsx_is_instant(&v[0]) && nsx_is_instant(&v[1]) && v[1].u.i >= v[0].u.i)
+	const struct faults *f = ctx;
+
+	if (nsx_is_span(f->t->schema->shifts, &v[0], &v[1]))
 		add_fault(ctx, &v[2], (uint64_t)nsx_i64_or(&v[3], 0), v[0].u.i, v[1].u.i,
 			  NSX_MAX(0, nsx_i64_or(&v[4], 0)));
 	return 0;
@@ -205,7 +207,9 @@ static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 static int on_cpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 			const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
-	if (nsx_is_instant(&v[0]))
+	const struct faults *f = ctx;
+
+	if (nsx_is_possible(f->t->schema->shifts, &v[0]))
 		add_fault(ctx, &v[1], OF_CPU, v[0].u.i, v[0].u.i, 1);
 	return 0;
 }

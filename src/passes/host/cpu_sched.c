@@ -39,9 +39,8 @@ static bool cpu_sched_read_event(struct part *p, const struct nsx_val *v, struct
 	int64_t block = nsx_i64_or(&v[BLOCK], 0);
 	int64_t cpu = nsx_i64_or(&v[CPU], NO_CPU);
 
-	if (v[START].type != NSX_V_I64 || v[IN].type != NSX_V_I64 ||
-	    v[TID_FIELD].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||
-	    v[START].u.i < -NSX_TIME_MAX) {
+	if (!nsx_is_possible(p->t->schema->shifts, &v[START]) || v[IN].type != NSX_V_I64 ||
+	    v[TID_FIELD].type != NSX_V_I64) {
 		p->defects++;
 		return false;
 	}

@@ -320,22 +320,23 @@ static void check_clocks(struct nsx_quality *q)
 static void check_impossible(struct nsx_quality *q)
 {
 	const struct nsx_impossible *m = &q->t->impossible;
-	size_t nout = m->nearly + m->nlate + m->nfar;
+	size_t nout = m->nearly + m->nlate + m->nfar, ncut = m->ncut + m->nopened;
 
 	if (m->nkept)
 		nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%zu records contradict "
 			  "their calls or their streams' order, too many to leave them out, so "
 			  "that times of GPU work are doubtful", m->nkept);
-	if (!nout && !m->ncut)
+	if (!nout && !ncut)
 		return;
 	nsx_check(q, "impossible_records", WARN, "GPU work", 0, "%s",
 		  nsx_say_impossible(q->t, q->out->arena));
 	nsx_raise(q, NSX_ID_impossible_records, false,
 		  nsx_say(q->out, "%s%s ha%s impossible times: %s",
-			  nsx_text_n(q->out->arena, nout + m->ncut, "record", NULL),
-			  m->nfar ? "" : " of GPU work",
-			  nout + m->ncut == 1 ? "s" : "ve",
-			  !m->ncut ? "left out" : nout ? "left out or cut" :
+			  nsx_text_n(q->out->arena, nout + ncut, "record", NULL),
+			  m->nfar || m->nopened ? "" : " of GPU work",
+			  nout + ncut == 1 ? "s" : "ve",
+			  !ncut ? "left out" : nout ? "left out or cut" :
+			  m->nopened ? "cut at the end of the trace" :
 			  "cut where the next record of the stream begins"), NSX_SEV_LOW);
 }
 

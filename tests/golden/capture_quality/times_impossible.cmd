@@ -1,0 +1,1 @@
+explain @times_impossible --pass capture_quality --md

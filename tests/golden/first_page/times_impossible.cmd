@@ -1,0 +1,1 @@
+explain @times_impossible --out o

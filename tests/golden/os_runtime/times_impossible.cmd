@@ -1,0 +1,1 @@
+explain @times_impossible --pass os_runtime,memory_usage --json
