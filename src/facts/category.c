@@ -11,7 +11,7 @@ const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES] = {
 
 static const struct {
 	enum nsx_kernel_category category;
-	const char *patterns[21]; /* NULL: end */
+	const char *patterns[26]; /* NULL: end */
 } rules[] = {
 #define NSX_KERNELS(category, ...) {NSX_K_##category, {__VA_ARGS__}},
 #include "facts/kernels.def"

@@ -11,7 +11,7 @@ COMM_RE = re.compile(
 WORD_RE = re.compile(
     r"AllReduce|AllGather|ReduceScatter|AllToAll|A2A|SendRecv|TwoShot|MoeComm"
     r"|(?:^|_)(?:all_?[rR]educe|all_?[gG]ather|reduce_?[sS]catter|all_?to_?all|allToAll|all2all"
-    r"|a2a|send_?[rR]ecv|two_shot|cross_device_reduce|multimem|nvshmem|userbuffers)")
+    r"|a2a|send_?[rR]ecv|two_shot|cross_device_reduce|multimem|nvshmem|k?userbuffers)")
 COMPUTES_RE = re.compile(r"[gG]emm|GEMM|matmul|MatMul|[bB]lockAll|block_all|[wW]arpAll|warp_all")
 LIBRARY_RE = re.compile(r"(nccl|rccl|nvshmem|mscclpp|msccl|deep_ep|hybrid_ep|pplx|userbuffers"
                         r"|symm_mem|symmetric_memory)::")

@@ -59,6 +59,7 @@ TEST(communication_kernels)
 		{"cross_device_reduce_1stage", NSX_COMM_OTHER},
 		{"my_nccl_like_gemm", NSX_COMM_NONE},
 		{"allreduce_grads", NSX_COMM_OTHER},
+		{"kuserbuffers_pushsend", NSX_COMM_OTHER},
 		{"oneShotAllReduceKernel", NSX_COMM_OTHER},
 		{"lowPrecisionTwoShotAllReduceKernel", NSX_COMM_OTHER},
 		{"twoshotAllreduceKernel", NSX_COMM_OTHER},
