@@ -36,7 +36,7 @@ chosen AS MATERIALIZED (
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before_ns
   FROM named
   WHERE kind IN ('stack', 'async') AND (is_engine
-    OR is_training AND NOT (SELECT max(is_engine) FROM named))
+    OR is_training AND process_key NOT IN (SELECT process_key FROM named WHERE is_engine))
 ),
 step AS MATERIALIZED (
   SELECT

@@ -62,17 +62,19 @@ def training_of(name):
 
 
 def host_steps(t):
-    """Ranges that are steps and not inside another step of their thread, with .fields and .gap set."""
-    read = fields_of if any(fields_of(x.name) for x in ranges_of(t)) else training_of
+    """Ranges that are steps and not inside another step of their thread, with .fields and .gap set.
+    Steps of loops count in processes without an engine."""
+    engines = {x.P for x in ranges_of(t) if fields_of(x.name)}
+    read = lambda x: fields_of(x.name) if x.P in engines else training_of(x.name)
     out = []
-    for rows in group_by((x for x in ranges_of(t) if read(x.name)), lambda x: x.gtid).values():
+    for rows in group_by((x for x in ranges_of(t) if read(x)), lambda x: x.gtid).values():
         last = None
         for x in sorted(rows, key=lambda x: (x.s, -x.end, x.name)):
             if last and x.end <= last.end:
                 continue
             if last:
                 last.gap = max(0, x.s - last.end)
-            x.fields, x.gap, x.stalls, last = read(x.name), None, False, x
+            x.fields, x.gap, x.stalls, last = read(x), None, False, x
             x.calls = x.replays = 0
             out.append(x)
     for rows in group_by(out, lambda x: x.gtid).values():

@@ -23,30 +23,37 @@ NSX_ORDER_IN(cmp_in_process, uint32_t, struct nsx_engine_step, UP(c[*x].process)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-/* Sets the class of each range name. Returns the class whose ranges are steps. */
-static enum name_class steps_read_names(const struct build *b, uint8_t *classes)
+static uint32_t process_of_range(const struct nsx_trace *t, size_t i)
 {
-	const struct nsx_trace *t = b->t;
-	enum name_class most = TRAINING_STEP;
+	return t->thread[nsx_nvtx_thread(t, i)].process;
+}
 
+/* Sets the class of each range name, and which processes have steps of an engine. */
+static void steps_read_names(const struct nsx_trace *t, uint8_t *classes, bool *has_engine)
+{
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		nsx_str name = t->nvtx.name[i];
 		struct nsx_step_name x;
 
-		if (classes[name] != NOT_READ)
+		if (t->nvtx.kind[i] == NSX_NVTX_MARK)
 			continue;
-		classes[name] = !nsx_step_name(t->steps_from, nsx_text(t, name), &x) ? NO_STEP :
-				x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
-							      ENGINE_STEP;
-		most = NSX_MAX(most, classes[name]);
+		if (classes[name] == NOT_READ)
+			classes[name] = !nsx_step_name(t->steps_from, nsx_text(t, name), &x) ?
+					NO_STEP : x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
+										ENGINE_STEP;
+		if (classes[name] == ENGINE_STEP)
+			has_engine[process_of_range(t, i)] = true;
 	}
-	return most;
 }
 
 static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
-			  enum name_class step, size_t i)
+			  const bool *has_engine, size_t i)
 {
-	return classes[t->nvtx.name[i]] == step && t->nvtx.kind[i] != NSX_NVTX_MARK;
+	uint8_t class = classes[t->nvtx.name[i]];
+
+	return t->nvtx.kind[i] != NSX_NVTX_MARK &&
+	       (class == ENGINE_STEP ||
+		(class == TRAINING_STEP && !has_engine[process_of_range(t, i)]));
 }
 
 /* Removes steps that lie inside another step of their thread. Then both starts and ends of a thread's
@@ -100,23 +107,24 @@ static void mark_stalls(struct build *b)
 static int find_hosts(struct build *b, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
-	enum name_class step;
 	uint8_t *classes;
+	bool *has_engine;
 	size_t n = 0;
 
 	if (!nsx_new_array(classes, b->scratch, nsx_strings_bound(t->strings),
 			   "names of steps", err))
 		return err->rc;
-	step = steps_read_names(b, classes);
+	nsx_few(has_engine, b->scratch, t->nprocesses);
+	steps_read_names(t, classes, has_engine);
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		n += is_step_range(t, classes, step, i);
+		n += is_step_range(t, classes, has_engine, i);
 	if (nsx_new_arrays(b->scratch, n, "steps", err, b->host, b->by_process))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		uint32_t thread;
 		struct nsx_engine_step *x = &b->host[b->n];
 
-		if (!is_step_range(t, classes, step, i))
+		if (!is_step_range(t, classes, has_engine, i))
 			continue;
 		thread = nsx_nvtx_thread(t, i);
 		*x = (struct nsx_engine_step){.text = t->nvtx.name[i], .host_gap_ns = -1,

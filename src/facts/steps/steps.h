@@ -1,8 +1,8 @@
 /* steps.h - steps of an inference engine or training loop, recognised by names of NVTX ranges
  * (steps.def), with the GPU work they launched.
  *
- * A range inside a step of its thread belongs to that step. Names of training loops count only if
- * no range has an engine's step name.
+ * A range inside a step of its thread belongs to that step. Names of training loops count only in
+ * processes without an engine's step names.
  */
 #pragma once
 

@@ -339,7 +339,8 @@ NSX_DEFINE_PASS(steps,
 	.title = "Steps",
 	.summary = "steps of an inference engine or a training loop, by kind and size",
 	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch and training "
-	       "loops name them; a range inside another one of its thread is part of that step. "
+	       "loops name them (those of a loop in processes without an engine); a range inside "
+	       "another one of its thread is part of that step. "
 	       "GPU work belongs to the step of the thread that launched it, otherwise to the step "
 	       "of its process that began last. The GPU time of a step goes from its first work to "
 	       "that of the next one on that device (copies beside kernels of earlier steps do "
