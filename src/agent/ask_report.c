@@ -428,12 +428,13 @@ static void add_rows_of_kind(struct nsx_answer *a, const struct nsx_section *s,
 	nsx_put(a->out, nsx_say(a->out, "tables.%s", key), nsx_rows(copy));
 }
 
-/* Lists the names of the kinds: "decode, prefill". */
+/* Lists the names of the kinds: "decode, prefill". Kinds of several engines follow each other. */
 static const char *list_kinds(struct nsx_answer *a, const struct nsx_table *kinds)
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < kinds->nrows; i++)
+	NSX_EACH_RUN(i, next, kinds->nrows, !strcmp(nsx_table_text(kinds, next, "kind"),
+						    nsx_table_text(kinds, i, "kind")))
 		text = nsx_say(a->out, "%s%s%s", text, i ? ", " : "",
 			       nsx_table_text(kinds, i, "kind"));
 	return text;

@@ -1,0 +1,1 @@
+ask @steps_drafts steps prefill
