@@ -23,7 +23,7 @@ NSX_ORDER_IN(cmp_in_process, uint32_t, struct nsx_engine_step, UP(c[*x].process)
 
 enum name_class { NOT_READ, NO_STEP, TRAINING_STEP, ENGINE_STEP };
 
-static uint32_t process_of_range(const struct nsx_trace *t, size_t i)
+static uint32_t range_process(const struct nsx_trace *t, size_t i)
 {
 	return t->thread[nsx_nvtx_thread(t, i)].process;
 }
@@ -42,7 +42,7 @@ static void steps_read_names(const struct nsx_trace *t, uint8_t *classes, bool *
 					NO_STEP : x.kind == NSX_STEP_TRAINING ? TRAINING_STEP :
 										ENGINE_STEP;
 		if (classes[name] == ENGINE_STEP)
-			has_engine[process_of_range(t, i)] = true;
+			has_engine[range_process(t, i)] = true;
 	}
 }
 
@@ -53,7 +53,7 @@ static bool is_step_range(const struct nsx_trace *t, const uint8_t *classes,
 
 	return t->nvtx.kind[i] != NSX_NVTX_MARK &&
 	       (class == ENGINE_STEP ||
-		(class == TRAINING_STEP && !has_engine[process_of_range(t, i)]));
+		(class == TRAINING_STEP && !has_engine[range_process(t, i)]));
 }
 
 /* Removes steps that lie inside another step of their thread. Then both starts and ends of a thread's
@@ -223,8 +223,8 @@ static int steps_keep_steps(struct build *b, uint32_t device, struct nsx_engine_
 	return 0;
 }
 
-/* Divides each device's time among the steps of a process, sorted by their kernels. A copy made ahead
- * of its step, beside kernels of earlier steps, does not start it: their time stays theirs.
+/* Divides each device's time among the steps of a process, sorted by their kernels. A copy made
+ * ahead of its step, beside kernels of earlier steps, does not start it: their time stays theirs.
  */
 static void divide_gpu_time(struct nsx_engine_step *v, size_t n)
 {

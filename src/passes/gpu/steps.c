@@ -17,7 +17,7 @@ NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 	X(R_TOKENS, "token_count", I64, "tokens; null: not known")                                 \
 	X(R_START, "start_ns", I64, "the range begins")                                            \
 	X(R_END, "end_ns", I64, "the range ends")                                                  \
-	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's GPU time")                            \
+	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's GPU time")                        \
 	X(R_WORK_END, "work_end_ns", I64, "end of the step's last GPU work")                       \
 	X(R_GPU_END, "gpu_end_ns", I64,                                                            \
 	  "start of the next step's first GPU work; for the last step: work_end_ns")               \

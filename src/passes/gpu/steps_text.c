@@ -59,7 +59,7 @@ static const char *say_graph_misses(struct steps_work *w, const struct nsx_cell 
 }
 
 /* Says "decoding waits for 10 ms (44 % of all steps) for the prefills beside it", by which these
- * steps take longer than decode steps of the median length; NULL: they do not, or none only decodes.
+ * steps take longer than the median decode step; NULL: they do not, or there is none.
  */
 static const char *say_mixed(struct steps_work *w, const struct nsx_cell *row)
 {
@@ -129,7 +129,7 @@ static bool is_unnamed_loop(const struct nsx_cell *row)
 }
 
 /* "vLLM " if another engine runs, too, else "". */
-static const char *say_engine(struct steps_work *w, const struct nsx_cell *row)
+static const char *say_engine_of(struct steps_work *w, const struct nsx_cell *row)
 {
 	const struct nsx_table *kinds = w->table[KINDS];
 
@@ -141,7 +141,7 @@ static const char *say_engine(struct steps_work *w, const struct nsx_cell *row)
 static const char *say_step(struct steps_work *w, const struct nsx_cell *row)
 {
 	return is_unnamed_loop(row) ? "step" :
-		nsx_say(w->out, "%s%s step", say_engine(w, row), row[KIND].u.s);
+		nsx_say(w->out, "%s%s step", say_engine_of(w, row), row[KIND].u.s);
 }
 
 /* "10 decode steps", "10 decode steps on each of 2 GPUs" or "21 decode steps on 2 GPUs" */
@@ -172,11 +172,12 @@ static const char *steps_text_say_kind(struct steps_work *w, const struct nsx_ce
 static const char *say_between(struct steps_work *w, const struct nsx_cell *row)
 {
 	int64_t n = row[COUNT].u.i, scheduler_ns = row[SCHEDULER].u.i / n;
-	bool is_engine = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING];
+	bool has_scheduler = row[KIND].u.s != nsx_step_kinds[NSX_STEP_TRAINING] && scheduler_ns;
 
 	return nsx_say(w->out, "%s idle between steps%s%s",
-		       nsx_say_time(w->out, row[BETWEEN].u.i / n), !is_engine || !scheduler_ns ? "" :
-		       nsx_say(w->out, " (%s in the scheduler)", nsx_say_time(w->out, scheduler_ns)),
+		       nsx_say_time(w->out, row[BETWEEN].u.i / n), !has_scheduler ? "" :
+		       nsx_say(w->out, " (%s in the scheduler)",
+			       nsx_say_time(w->out, scheduler_ns)),
 		       say_tokens(w, row));
 }
 
@@ -210,6 +211,6 @@ void steps_tell_kind(struct steps_work *w, const struct nsx_cell *kind, size_t s
 		if (!is_unnamed_loop(kind))
 			w->page[w->npage++] = told[i];
 	}
-	nsx_md_bullet(w->out, "%s%s.", *say_engine(w, kind) ? "" :
+	nsx_md_bullet(w->out, "%s%s.", *say_engine_of(w, kind) ? "" :
 		      nsx_say(w->out, "%s: ", kind[ENGINE].u.s), text);
 }
