@@ -199,7 +199,6 @@ enum awaited {
 	A_TIME,
 	A_REQUEST, /* the request of a client, from outside the program */
 	INPUT,	   /* data from outside, or from another process of the program */
-	A_CLOCK,   /* an instant of a clock, found by even intervals between the ends */
 	A_THREAD,
 };
 enum awaited host_waits_for(const char *name);

@@ -9,10 +9,8 @@
 #include "trace/nvtx_walk.h"
 
 #define PACED 0.2 /* waits for input set the pace from this share of the window */
-#define CLOCK 0.005 /* most periods of a clock differ by at most this part of the period */
-#define STEADIER 2  /* a clock's period is this many times as steady as the lengths of its waits */
 enum {
-	FEWEST_BEATS = 16, /* least number of periods that show a clock or a pace */
+	FEWEST_BEATS = 16, /* least number of periods that show a pace */
 	WAIT_NS = 10000,     /* a shorter OS call only does its work */
 	MPI_WAIT_NS = 50000, /* a shorter MPI call only does its work        */
 };
@@ -64,7 +62,6 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		x->what == A_TIME ? nsx_tell(d->found, say_wait_event_there_not_fixed, name) :
 		x->what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
 		host_is_message(x->what) ? say_if_waits_requests_had_not :
-		x->what == A_CLOCK ? say_if_camera_another_device :
 		x->what == A_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
 					       d->is_pytorch ? say_dataloader_num_workers : "") :
 				      nsx_tell(d->found, say_move_off_thread_launches, name);
@@ -73,17 +70,12 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		.at = {{"api_name", nsx_string(raw)}, {"on_launch_thread", nsx_bool(true)}}};
 }
 
-static bool is_from_outside(enum awaited what)
-{
-	return host_is_message(what) || what == A_CLOCK;
-}
-
 bool host_is_outside(const struct nsx_detect *d, enum awaited what)
 {
 	uint32_t dev = d->facts->limiting;
 	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
 
-	return !is_rank && is_from_outside(what) && (what != INPUT || !d->is_pytorch);
+	return !is_rank && host_is_message(what) && (what != INPUT || !d->is_pytorch);
 }
 
 /* Prices waits, unless something outside the program may end them at any time. If such waits are
@@ -108,7 +100,7 @@ static void take_price(struct nsx_detect *d, struct nsx_finding *f, const struct
 	f->remedy = nsx_plan_of(d, (struct nsx_change){
 		.verb = NSX_NO_OS_WAIT, .name = f->subject,
 		.least_ns = x->is_mpi ? MPI_WAIT_NS : WAIT_NS});
-	f->is_bound = is_from_outside(x->what);
+	f->is_bound = host_is_message(x->what);
 	if (f->is_bound)
 		f->alarm = NSX_ALARM_MEDIUM;
 }
@@ -120,7 +112,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	const char *name = nsx_text(d->trace, x->name);
 	const char *waits = x->is_mpi ? say_waits_other_ranks :
 			    host_is_message(x->what) ? "waits for input" :
-			    x->what == A_CLOCK ? "waits for a clock" : say_waits_operating_system;
+			    say_waits_operating_system;
 	struct nsx_finding f = {.id = NSX_ID_idle_by_os_wait,
 		.subject = name,
 		.title = nsx_tell(l, "the launching thread %s: %s%s", waits,
@@ -133,7 +125,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 					     nsx_tell_ns(l, x->ns), nsx_tell_ns(l, x->max_ns))}};
 
 	take_price(d, &f, x);
-	if (is_from_outside(x->what))
+	if (host_is_message(x->what))
 		nsx_add_evidence(&f, say_whether_could_come_sooner);
 	host_advise(d, &f, x);
 	nsx_places_tell(places, thing, &f);
@@ -195,33 +187,6 @@ static bool is_long_wait(const struct nsx_detect *d, const struct nsx_outside *o
 	       o->start_ns < d->w.end_ns && o->end_ns > d->w.start_ns;
 }
 
-/* Finds whether the waits end at even intervals although their lengths differ. If so, a clock or a
- * device ends them.
- */
-static int find_clock(struct nsx_detect *d, struct outside *x, struct nsx_err *err)
-{
-	int64_t *ns, *period_ns, end_ns = 0;
-	struct nsx_outside o;
-	double apart, median, period;
-	size_t n = 0;
-
-	if (x->is_mpi || (x->what != UNKNOWN_WAIT && x->what != A_TIME) || x->count < FEWEST_BEATS)
-		return 0; /* another thread ends it, or there are too few    */
-	if (nsx_new_arrays(d->scratch, x->count, "waits", err, ns, period_ns))
-		return err->rc;
-	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);)
-		if (!o.is_mpi && o.name == x->name && is_long_wait(d, &o)) {
-			ns[n] = o.end_ns - o.start_ns;
-			period_ns[n++] = o.end_ns - end_ns;
-			end_ns = o.end_ns;
-		}
-	apart = nsx_median_distance(period_ns + 1, n - 1, &period);
-	if (nsx_quantile(period_ns + 1, n - 1, 0.9) <= CLOCK * period &&
-	    STEADIER * apart < nsx_median_distance(ns, n, &median))
-		x->what = A_CLOCK;
-	return 0;
-}
-
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct waits *s = nsx_arena_get(d->scratch, sizeof(*s));
@@ -236,13 +201,9 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
 		if (is_long_wait(d, &o))
 			rc = add_wait(s, d, &o, err);
-	for (uint32_t i = 0; !rc && i < s->names.n; i++) {
-		if ((double)s->v[i].ns < NSX_LEAST_SHARE * d->length_ns)
-			continue;
-		rc = find_clock(d, &s->v[i], err);
-		if (!rc)
+	for (uint32_t i = 0; !rc && i < s->names.n; i++)
+		if ((double)s->v[i].ns >= NSX_LEAST_SHARE * d->length_ns)
 			propose_outside(d, &s->v[i], s->places, i);
-	}
 	return rc;
 }
 

@@ -586,7 +586,7 @@ static void judge_findings(struct pricing *p)
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
 		/* the replay may end its wait early */
-		if (paced && paced->f->host && needs_idle(f)) {
+		if (paced && needs_idle(f)) {
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
 		}

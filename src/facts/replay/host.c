@@ -145,12 +145,12 @@ static bool is_blocking_os(const char *name)
 		"cond_wait", "cond_timedwait", "cond_clockwait", "sem_wait",
 		"sem_timedwait", "sem_clockwait", "ppoll", "select", "epoll",
 		"futex", "join", "mutex", "rwlock", "accept", "recv", "wait4",
-		"waitpid", "sigwait"};
+		"waitpid", "sigwait", "ioctl"};
 
 	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
 		if (strstr(name, waits[i]))
 			return true;
-	return !strncmp(name, "poll", 4);
+	return !strncmp(name, "poll", 4) || nsx_osrt_sleeps(name);
 }
 
 static bool is_lock(const char *name)
