@@ -9,7 +9,6 @@
 #include "facts/floor.h"
 #include "facts/metrics/metrics.h"
 #include "facts/occupancy.h"
-#include "facts/paces.h"
 #include "facts/steps/limit.h"
 #include "report/text.h"
 
