@@ -307,17 +307,18 @@ static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, str
 {
 	double before = (double)d->totals.side[0].span_ns;
 	double change = nsx_totals_change(&d->totals);
+	bool exceeds;
 
 	r->figure = "whole run";
 	r->change = g->relative ? 100 * change / before : change * 1e-6;
 	r->lo = r->hi = r->mean = NAN;
-	if (d->verdict == NSX_V_INCONCLUSIVE ||
-	    (d->verdict == NSX_V_BOTH_WAYS && r->change > r->limit))
+	exceeds = r->change > r->limit;
+	if (d->verdict == NSX_V_INCONCLUSIVE || (d->verdict == NSX_V_BOTH_WAYS && exceeds))
 		undecided(r, d->why);
+	else if (d->verdict == NSX_V_NEUTRAL && exceeds && r->limit >= 0)
+		undecided(r, "not larger than noise: runs of the same code may differ as much");
 	else
-		r->result = r->change > r->limit &&
-			(r->limit < 0 || g->proven || d->verdict == NSX_V_REGRESSION) ?
-			NSX_GATE_FAIL : NSX_GATE_PASS;
+		r->result = exceeds ? NSX_GATE_FAIL : NSX_GATE_PASS;
 	if (g->proven && r->result == NSX_GATE_UNDECIDED)
 		r->result = NSX_GATE_FAIL;
 }
@@ -429,7 +430,7 @@ static int evaluate(struct nsx_diff *d, const char *expr, const struct gate *g,
 	}
 	if (g->metric == NSX_METRIC_KERNEL && !matches_any(d, g->re))
 		return fail(expr, "no kernel of either side matches", err);
-	if (g->metric == NSX_METRIC_STEP && d->has_job) {
+	if (g->metric == NSX_METRIC_STEP && (d->has_job || d->totals.decides)) {
 		*ret = evaluate_lane(d, NSX_NONE, g, expr);
 		return 0;
 	}

@@ -344,6 +344,13 @@ storm=$fix/case07_launch_storm.sqlite
 "$prog" diff "$storm@0.00004..0.00012" "$storm@0.0001..0.0004" --unit window -o more >out
 if ! grep -q 'different kernels' out && grep -q '^more launches of the same kernels: 40 → 150' out; then ok; else bad "more launches: $(cat out)"; fi
 
+# A change of a whole run that exceeds a limit, but not what runs of the same code may differ by,
+# leaves the gate open.
+sed 's/10000000 \* i/10300000 * i/; s/t + 11000000/t + 11300000/' "$tests/fixtures/large_fills.sql" >longer.sql
+ln -s "$tests"/fixtures/_schema . && "$b/mkfixture" longer.sql longer.sqlite
+"$prog" diff "$fix/large_fills.sqlite" longer.sqlite --unit window -o longer --gate step:+2% --gate step:+4% >out 2>err
+if grep -q '^No change: .*+3.0 %' out && grep -q '^gate step:+2%: undecided' out && grep -q '^gate step:+4%: pass' out; then ok; else bad "a gate within noise: $(cat out err)"; fi
+
 # The comment for a pull request never exceeds its limit, and begins with the line by which the
 # workflow finds it.
 cp "$tests/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
