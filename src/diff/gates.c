@@ -302,20 +302,34 @@ static const char *say_unlike(const struct nsx_diff *d)
 	return NULL;
 }
 
-/* Decides by the whole run, with its verdict in place of an interval. */
+/* Whether the gate is on whole runs. That on launches is if no unit of equal work repeats. */
+static bool is_on_totals(const struct nsx_diff *d, enum nsx_gated metric)
+{
+	return d->totals.decides && (metric == NSX_METRIC_STEP ||
+				     (metric == NSX_METRIC_LAUNCHES &&
+				      (d->whole || d->units_differ ||
+				       d->method == NSX_WAY_LAUNCH)));
+}
+
+/* Decides by the whole run, with its verdict in place of an interval. Launches are counted, and need
+ * none if both sides do the same work.
+ */
 static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, struct nsx_gate_row *r)
 {
-	double before = (double)d->totals.side[0].span_ns;
-	double change = nsx_totals_change(&d->totals);
-	bool exceeds;
+	const struct nsx_totals *t = d->totals.side;
+	bool counts = g->metric == NSX_METRIC_LAUNCHES, exceeds;
+	double before = (double)(counts ? t[0].launches : t[0].span_ns);
+	double change = counts ? (double)(t[1].launches - t[0].launches) :
+				 nsx_totals_change(&d->totals);
 
-	r->figure = "whole run";
-	r->change = g->relative ? 100 * change / before : change * 1e-6;
-	r->lo = r->hi = r->mean = NAN;
+	r->figure = counts ? "launches of the whole run" : "whole run";
+	r->change = g->relative ? 100 * change / NSX_MAX(before, 1) :
+		    counts	? change : change * 1e-6;
 	exceeds = r->change > r->limit;
-	if (d->verdict == NSX_V_INCONCLUSIVE || (d->verdict == NSX_V_BOTH_WAYS && exceeds))
+	if (counts ? !d->totals.same_work : d->verdict == NSX_V_INCONCLUSIVE ||
+					    (d->verdict == NSX_V_BOTH_WAYS && exceeds))
 		undecided(r, d->why);
-	else if (d->verdict == NSX_V_NEUTRAL && exceeds && r->limit >= 0)
+	else if (!counts && d->verdict == NSX_V_NEUTRAL && exceeds && r->limit >= 0)
 		undecided(r, "not larger than noise: runs of the same code may differ as much");
 	else
 		r->result = exceeds ? NSX_GATE_FAIL : NSX_GATE_PASS;
@@ -346,12 +360,12 @@ static void decide(const struct nsx_diff *d, const struct gate *g, const struct 
 	if (d->same) {
 		r->change = r->lo = r->hi = 0;
 		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
-	} else if (d->totals.decides && g->metric == NSX_METRIC_STEP) {
-		decide_by_totals(d, g, r);
-	} else if (d->whole) {
+	} else if (d->whole && m->n < SIZE_MAX) {
 		undecided(r, "no unit of work repeats on both sides");
 	} else if (nsx_gated_figures[g->metric].measure == NSX_TIMED && say_unlike(d)) {
 		undecided(r, say_unlike(d));
+	} else if (d->units_differ && m->n < SIZE_MAX) {
+		undecided(r, "units of the sides differ in their work");
 	} else if (m->n < NSX_LEAST_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
 	} else if (r->lo > r->limit && m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
@@ -430,7 +444,11 @@ static int evaluate(struct nsx_diff *d, const char *expr, const struct gate *g,
 	}
 	if (g->metric == NSX_METRIC_KERNEL && !matches_any(d, g->re))
 		return fail(expr, "no kernel of either side matches", err);
-	if (g->metric == NSX_METRIC_STEP && (d->has_job || d->totals.decides)) {
+	if (is_on_totals(d, g->metric)) {
+		decide_by_totals(d, g, ret);
+		return 0;
+	}
+	if (g->metric == NSX_METRIC_STEP && d->has_job) {
 		*ret = evaluate_lane(d, NSX_NONE, g, expr);
 		return 0;
 	}
