@@ -311,8 +311,8 @@ static bool is_on_totals(const struct nsx_diff *d, enum nsx_gated metric)
 				       d->method == NSX_WAY_LAUNCH)));
 }
 
-/* Decides by the whole run, with its verdict in place of an interval. Launches are counted, and need
- * none if both sides do the same work.
+/* Decides by the whole run, with its verdict in place of an interval. Launches are counted, so they
+ * only need the same work on both sides.
  */
 static void decide_by_totals(const struct nsx_diff *d, const struct gate *g, struct nsx_gate_row *r)
 {
