@@ -93,8 +93,8 @@ static bool takes_share(const struct nsx_totals_change *c, enum nsx_total_part p
 }
 
 /* Whether both sides do the same work: as many threads and bytes. Threads decide alone if kernels
- * take some of the time, or are launched in the same order; few kernels need equal bytes, too. Bytes
- * decide alone if copies take most of the time, or if equally many kernels are launched.
+ * take some of the time, or are launched in the same order; few kernels need equal bytes, too.
+ * Bytes decide alone if copies take most of the time, or if equally many kernels are launched.
  */
 static bool is_same_work(const struct nsx_totals_change *c)
 {
