@@ -272,6 +272,24 @@ static int cmp_end(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
+/* The instant from which the rank waits for another collective than the one at e: one that begins and
+ * ends later, if the rank does not compute before that end. The end of e: none.
+ */
+static int64_t waits_until(const struct events *l, const struct event *e,
+			   const struct nsx_spans *compute)
+{
+	enum { MOST_AFTER = 16 }; /* collectives that are tried */
+	const struct event *last = e + NSX_MIN(MOST_AFTER, l->v + l->n - 1 - e);
+	int64_t end = e->start_ns + e->length_ns, ret = end;
+	size_t i = nsx_spans_find(compute, end);
+	int64_t next = i < compute->n ? nsx_span_at(compute, i).start_ns : INT64_MAX;
+
+	for (const struct event *x = e + 1; x <= last && x->start_ns + x->length_ns <= next; x++)
+		if (x->start_ns > e->start_ns)
+			ret = NSX_MIN(ret, x->start_ns);
+	return ret;
+}
+
 /* Sets the exposed parts of a device's collectives. spans: those of the collectives before, joined;
  * what is exposed of them counts for them.
  */
@@ -288,16 +306,18 @@ static int set_exposed(struct nsx_maker *m, const struct nsx_member *x, struct e
 		return err->rc;
 	nsx_sort(l->v, l->n, sizeof(*l->v), cmp_end);
 	for (struct event *e = l->v; e < l->v + l->n; e++) {
-		struct nsx_span now = {e->start_ns, e->start_ns + e->length_ns};
-		int64_t ns = e->length_ns -
-			     nsx_spans_within(compute, prefix, now.start_ns, now.end_ns);
+		struct nsx_span now = {e->start_ns, waits_until(l, e, compute)};
+		int64_t until = now.end_ns, ns = until - e->start_ns -
+			nsx_spans_within(compute, prefix, e->start_ns, until);
 
 		for (; n && spans[n - 1].end_ns > now.start_ns; n--) {
 			int64_t from = NSX_MAX(spans[n - 1].start_ns, e->start_ns);
+			int64_t to = NSX_MIN(spans[n - 1].end_ns, until);
 
-			ns -= spans[n - 1].end_ns - from -
-			      nsx_spans_within(compute, prefix, from, spans[n - 1].end_ns);
+			ns -= from < to ? to - from - nsx_spans_within(compute, prefix, from, to) :
+					  0;
 			now.start_ns = NSX_MIN(now.start_ns, spans[n - 1].start_ns);
+			now.end_ns = NSX_MAX(now.end_ns, spans[n - 1].end_ns);
 		}
 		spans[n++] = now;
 		e->exposed = share_of(ns, e->length_ns);

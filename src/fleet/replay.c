@@ -27,8 +27,11 @@
  * by that one.
  */
 #define AT_ONCE_NS 10000
-/* A shorter exposed time is the gap between two kernels and holds nobody back. */
+/* Shorter exposed times, or smaller shares of the length, are gaps between kernels and hold nobody
+ * back.
+ */
 #define LEAST_EXPOSED_NS 5000
+#define LEAST_EXPOSED_SHARE 0.01
 
 struct line { /* a communicator, or a rank's waits for messages */
 	const struct nsx_fmember *m;
@@ -73,6 +76,7 @@ struct rank_now {
 	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
+	bool is_measured; /* it took part in a collective with peers_ns in this step */
 	uint32_t last; /* its latest visit in this step; NSX_NONE: none */
 	int64_t last_ns; /* end of that visit */
 	int64_t begin_ns; /* start of the step */
@@ -357,13 +361,19 @@ static void work(struct rank_now *r, int64_t t)
 	r->since_ns = t;
 }
 
+static bool is_exposed(const struct nsx_coll *x)
+{
+	return x->exposed_ns > LEAST_EXPOSED_NS &&
+	       (double)x->exposed_ns > LEAST_EXPOSED_SHARE * (double)x->ns;
+}
+
 /* Advances a rank over a collective: own work continues while the collective is hidden, then the
  * rank waits for the end.
  */
 static void pass_over(const struct visit *v, struct rank_now *r)
 {
 	work(r, nsx_end_of(&v->at) - v->at.exposed_ns);
-	if (v->at.exposed_ns > LEAST_EXPOSED_NS && r->since_ns < nsx_end_of(&v->at)) {
+	if (is_exposed(&v->at) && r->since_ns < nsx_end_of(&v->at)) {
 		r->held_ns += (double)(nsx_end_of(&v->at) - r->since_ns);
 		r->since_ns = nsx_end_of(&v->at);
 	}
@@ -462,10 +472,17 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 	return 0;
 }
 
+/* The n-th transfer of one pipeline may be another one than that of the next. So a mended rank has
+ * done as much less before it (INFINITY) as before its last collective with equals, or less by its
+ * share of the step's excess.
+ */
 static double needed(const struct replay *p, const struct place *x, uint32_t m)
 {
 	const struct need *n = &p->need[x->need[m & 1]];
+	const struct rank_now *r = &p->rank[x->line->m[m].rank];
 
+	if (x->line->c && nsx_is_of_stages(x->line->c) && r->is_mended)
+		return r->is_measured ? INFINITY : p->visit[x->visits + m].own_ns * (1 - r->cut);
 	return x->npeers ? x->peers_ns / (double)x->npeers :
 	       n->n ? n->sum / (double)n->n : n->least;
 }
@@ -586,6 +603,7 @@ static void step_over(struct replay *p, const struct place *x)
 				 p->f->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
 				 !x->npeers && !p->need[x->need[m & 1]].n));
 		was = NSX_MIN(was, (double)v[m].at.ns);
+		p->rank[l->m[m].rank].is_measured |= x->npeers > 0;
 	}
 	if (isinf(was))
 		return;
@@ -606,7 +624,7 @@ static void step_over(struct replay *p, const struct place *x)
 		/* in a broadcast, a rank that did not wait had nobody to wait for */
 		if (!holds_all && (double)at->ns - was < AT_ONCE_NS)
 			mine = r->ahead_ns;
-		if (at->exposed_ns > LEAST_EXPOSED_NS)
+		if (is_exposed(at))
 			go_on(p, l, m, NSX_MIN(mine, r->ahead_ns + (double)at->exposed_ns));
 		l->now[m] = (struct channel_now){mine, nsx_end_of(at)};
 		note_state(&p->visit[x->visits + m], r, (uint32_t)x->visits + m);
