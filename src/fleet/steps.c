@@ -49,7 +49,8 @@ static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
  */
 static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
-	return nsx_is_of_unknown_pairs(&f->comm[fam->at]);
+	return nsx_is_of_unknown_pairs(&f->comm[fam->at]) ||
+	       nsx_is_of_neighbours(&f->comm[fam->at]);
 }
 
 /* The number of ranks of a family that certainly begin and end together. Ranks whose sends and
