@@ -122,8 +122,12 @@ static inline int add_cells(struct nsx_walker *w, const struct nsx_event_layout 
 
 	if (w->notes) {
 		nsx_note_row(w->notes, l->table);
-		if (l->ncells)
-			nsx_note_instant(w->notes, nsx_layout_number(l->cell, message));
+		if (l->ncells) {
+			uint64_t bits = nsx_layout_bits(l->cell, message);
+
+			w->notes->least_bits = NSX_MIN(w->notes->least_bits, bits);
+			w->notes->most_bits = NSX_MAX(w->notes->most_bits, bits);
+		}
 		return 0;
 	}
 	nsx_layout_row(l, message, code, v);
@@ -623,6 +627,17 @@ static void copy_few(struct nsx_notes *n)
 	memset(n->of, 0, sizeof(n->of));
 }
 
+/* Notes the first and the last instant of the block's rows that were made from layouts. */
+static void note_instants(struct nsx_notes *n)
+{
+	if (n->least_bits <= n->most_bits) {
+		nsx_note_instant(n, (int64_t)nsx_varint_packed(n->least_bits));
+		nsx_note_instant(n, (int64_t)nsx_varint_packed(n->most_bits));
+	}
+	n->least_bits = UINT64_MAX;
+	n->most_bits = 0;
+}
+
 static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct nsx_err *err)
 {
 	struct nsx_wire at = nsx_wire_of(message);
@@ -643,6 +658,7 @@ static int walk_events(struct nsx_walker *w, struct nsx_piece message, struct ns
 	}
 	if (w->notes) {
 		w->notes->at.nevents = n;
+		note_instants(w->notes);
 		copy_few(w->notes);
 	}
 	if (at.is_bad)

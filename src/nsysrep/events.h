@@ -107,6 +107,8 @@ struct nsx_walker {
 /* The facts that a walk over all events collects, before rows are made. */
 struct nsx_notes {
 	struct nsx_rep_index at; /* results for the current block            */
+	/* Instants of the block's rows made from layouts, as nsx_layout_bits has them. */
+	uint64_t least_bits, most_bits;
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi;
 	struct nsx_rep_process *processes;

@@ -70,6 +70,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	notes->room = MOST_COPIED / job->nparts;
 	w->rep = rep;
 	w->notes = notes;
+	notes->least_bits = UINT64_MAX;
 	for (size_t b = first; !rc && b < end; b++) {
 		notes->at = (struct nsx_rep_index){.least_ns = INT64_MAX,
 						     .most_ns = INT64_MIN};

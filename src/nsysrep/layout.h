@@ -129,13 +129,13 @@ struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, 
 /* The cell of a value, which is NULL if the field is absent, and 0 if it has a fixed size. */
 struct nsx_layout_cell nsx_layout_cell(const struct nsx_layout_place *p);
 
-/* The number in a cell. */
-static inline int64_t nsx_layout_number(const struct nsx_layout_cell *c, const uint8_t *message)
+/* The number in a cell, 7 bits in each byte: ordered as the numbers are. */
+static inline uint64_t nsx_layout_bits(const struct nsx_layout_cell *c, const uint8_t *message)
 {
 	uint64_t x;
 
 	memcpy(&x, message + c->at, sizeof(x));
-	return (int64_t)nsx_varint_packed(le64toh(x) & c->own);
+	return le64toh(x) & c->own;
 }
 
 /* The values of a row of cells. */
@@ -148,7 +148,7 @@ static inline void nsx_layout_row(const struct nsx_event_layout *l, const uint8_
 
 		v[i] = c->is;
 		if (c->own) {
-			v[i].u.i = nsx_layout_number(c, message);
+			v[i].u.i = (int64_t)nsx_varint_packed(nsx_layout_bits(c, message));
 		} else if (c->how == NSX_CELL_TEXT) {
 			v[i].u.p = (const char *)message + c->at;
 		} else if (c->how == NSX_CELL_CODE) {
