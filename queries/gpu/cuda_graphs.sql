@@ -13,6 +13,11 @@
 -- @col total_ms       sum of replays
 -- @col avg_us         total over replays
 WITH
+graph_call AS ( -- reports do not say which operations are nodes; what these calls started is
+  SELECT process_key, corr
+  FROM _host_call
+  WHERE api_name GLOB 'cudaGraphLaunch*' OR api_name GLOB 'cuGraphLaunch*'
+),
 work(process_key, device_id, graph_id, exec_id, corr, is_node, start_ns, end_ns)
 AS (
   SELECT global_pid & ~0xFFFFFF, device_id, graph_id, graph_exec_id, corr, 0
@@ -22,17 +27,17 @@ AS (
   SELECT global_pid & ~0xFFFFFF, device_id, graph_id, NULL, corr, 1
   , start_ns, end_ns
   FROM kernel
-  WHERE graph_node_id <> 0
+  WHERE graph_node_id <> 0 OR (global_pid & ~0xFFFFFF, corr) IN graph_call
   UNION ALL
   SELECT global_pid & ~0xFFFFFF, device_id, NULL, NULL, corr, 1
   , start_ns, end_ns
   FROM memcpy
-  WHERE graph_node_id <> 0
+  WHERE graph_node_id <> 0 OR (global_pid & ~0xFFFFFF, corr) IN graph_call
   UNION ALL
   SELECT global_pid & ~0xFFFFFF, device_id, NULL, NULL, corr, 1
   , start_ns, end_ns
   FROM memset
-  WHERE graph_node_id <> 0
+  WHERE graph_node_id <> 0 OR (global_pid & ~0xFFFFFF, corr) IN graph_call
 ),
 called AS (
   SELECT w.*, c.rid AS call_rid

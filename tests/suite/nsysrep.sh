@@ -67,6 +67,7 @@ row graph.nsys-rep 'SELECT start, eventClass, callchainId IS NULL FROM CUPTI_ACT
 says 0 'not read: 1 event of a kind not known, type 113 (108, 77); 1 stack of CUDA calls' graph.nsys-rep
 "$prog" ask graph.nsys-rep section cuda_graphs --csv >out 2>&1
 if grep -q ',node,1,1,100' out && ! grep -q opaque out; then ok; else bad "nodes of graphs: $(head -n 3 out)"; fi
+holds 'the query of graphs knows the nodes, too' "$b/tests/property/prop_sql" graph.nsys-rep
 says 0 'newer than any that was tried' newer.nsys-rep
 says 4 'cut off' cut.nsys-rep
 says 4 'its end is cut off' no_directory.nsys-rep
