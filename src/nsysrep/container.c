@@ -23,22 +23,36 @@ bool nsx_has_report_name(const char *path)
 
 #define ZSTD_MARK "\x28\xb5\x2f\xfd"
 
+/* Unpacks zstd data, giving zstd so many bytes at a time. Returns what zstd returned last. */
+static size_t unpack_in_steps(struct nsx_piece packed, size_t step, ZSTD_outBuffer *out)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	ZSTD_inBuffer in = {packed.p, 0, 0};
+	size_t before, rest;
+
+	do {
+		before = in.pos + out->pos;
+		in.size = NSX_MIN(packed.n, in.pos + step);
+		rest = ZSTD_decompressStream(stream, out, &in);
+	} while (!ZSTD_isError(rest) && in.pos + out->pos > before && in.pos < packed.n);
+	ZSTD_freeDStream(stream);
+	return rest;
+}
+
 /* Unpacks zstd data as far as they are sound. Returns the size; *damage: why something is missing,
  * or NULL. Data that fill all the room may be longer.
  */
 static size_t container_unpack(struct nsx_piece packed, uint8_t *to, size_t room,
 			       const char **damage)
 {
-	ZSTD_DStream *stream = ZSTD_createDStream();
-	ZSTD_inBuffer in = {packed.p, packed.n, 0};
 	ZSTD_outBuffer out = {to, room, 0};
-	size_t before, rest;
+	size_t rest = unpack_in_steps(packed, packed.n, &out);
 
-	do {
-		before = in.pos + out.pos;
-		rest = ZSTD_decompressStream(stream, &out, &in);
-	} while (!ZSTD_isError(rest) && in.pos + out.pos > before && in.pos < in.size);
-	ZSTD_freeDStream(stream);
+	/* zstd hands out nothing of what it unpacks in the same call as damage. */
+	if (ZSTD_isError(rest)) {
+		out.pos = 0;
+		rest = unpack_in_steps(packed, 1, &out);
+	}
 	*damage = ZSTD_isError(rest) ? ZSTD_getErrorName(rest) : rest ? "it is cut off" : NULL;
 	return out.pos;
 }
