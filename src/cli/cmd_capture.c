@@ -211,6 +211,24 @@ static int cmd_capture_say(const struct nsx_err *err)
 	return err->rc == NSX_E_USAGE  ? 2 : err->rc == NSX_E_STOP ? 128 + SIGINT : 3;
 }
 
+/* Makes what was asked for, each even if another one cannot be made. Returns the highest exit
+ * code; one of a signal ends it.
+ */
+static int write_outputs(struct nsx_capture *c, const struct nsx_product *p, const char *window)
+{
+	int one = 0, code = 0;
+
+	if (c->opts->convert)
+		code = cmd_capture_convert(c, p, "convert", "pftrace");
+	if (c->opts->digest && code < 128)
+		one = cmd_capture_convert(c, p, "digest", "nsxd");
+	code = NSX_MAX(code, one);
+	if (!c->opts->no_explain && code < 128)
+		one = cmd_capture_explain(c, p, window);
+	code = NSX_MAX(code, one);
+	return code;
+}
+
 /* Processes the recording. From here on only our own files are read. */
 static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *failed)
 {
@@ -231,13 +249,7 @@ static int cmd_capture_finish(struct nsx_capture *c, const struct nsx_err *faile
 	if (c->ended == NSX_ENDED_SIGNAL)
 		code = 128 + SIGINT;
 	for (size_t i = 0; i < c->nproducts; i++) {
-		one = 0;
-		if (c->opts->convert)
-			one = cmd_capture_convert(c, &c->products[i], "convert", "pftrace");
-		if (!one && c->opts->digest)
-			one = cmd_capture_convert(c, &c->products[i], "digest", "nsxd");
-		if (!one && !c->opts->no_explain)
-			one = cmd_capture_explain(c, &c->products[i], i ? NULL : window);
+		one = write_outputs(c, &c->products[i], i ? NULL : window);
 		if (code <= 0)
 			code = one;
 	}

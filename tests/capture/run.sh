@@ -307,6 +307,11 @@ case_digested_as_well() {
 	"$prog" digest out/trace.rank3.sqlite -q -o same.nsxd
 	cmp -s same.nsxd out/trace.rank3.nsxd || wrong 'it is another digest'
 }
+case_explained_without_a_digest() {
+	FAKE_SQLITE=$(dirname "$FAKE_SQLITE")/busy_cpu.sqlite exits 3 capture --digest -- true
+	says 'cannot digest'
+	files nsys_capture.json report trace.nsys-rep trace.sqlite
+}
 case_where_the_steady_part_begins() {
 	exits 0 capture -- true
 	steady=$("$prog" "$FAKE_SQLITE" --json | python3 -c "import json, sys; print((json.load(sys.stdin)['windows']['steady'] or {}).get('start_ns', 'null'))")
