@@ -223,6 +223,7 @@ static void add_mig_slice(struct nsx_loader *l, struct nsx_device *d)
 	slice->memory_bytes = slice->bandwidth_bytes_per_s = -1;
 	slice->uuid = d->gpu;
 	d->info = slice;
+	d->is_slice = true;
 	slice->name = nsx_strings_put(l->strings, text);
 }
 

@@ -47,6 +47,7 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	 * GPU; -1: unknown.
 	 */
 	int64_t sm_count;
+	bool is_slice;	      /* a MIG slice, to which the GPU's counters do not belong */
 	const struct nsx_gpu_info *info; /* NULL: unknown                     */
 	nsx_str label;	      /* ordinal, "0"; if GPUs share an ordinal, gpu_id, or "0 (pid 111)" */
 	nsx_str ordinal_label; /* label if it says the ordinal, else "0 (GPU 4)" */

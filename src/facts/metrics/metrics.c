@@ -97,7 +97,9 @@ static int64_t metrics_gpu_of(const struct names *names, int64_t type)
 	return -1;
 }
 
-/* The device index of this GPU, preferably on the type's own machine; or NSX_NONE. */
+/* The device index of this GPU, preferably on the type's own machine; or NSX_NONE. A slice is not
+ * the GPU that was sampled.
+ */
 static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu, int64_t type)
 {
 	uint32_t ret = NSX_NONE;
@@ -106,7 +108,8 @@ static uint32_t device_of_sampled_gpu(const struct nsx_trace *t, int64_t gpu, in
 		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
 		const struct nsx_device *x = &t->device[d];
 
-		if ((info ? info->id : x->gpu_id >= 0 ? x->gpu_id : x->device_id) != gpu)
+		if (x->is_slice ||
+		    (info ? info->id : x->gpu_id >= 0 ? x->gpu_id : x->device_id) != gpu)
 			continue;
 		if (info && info->vm == nsx_vm_of((uint64_t)type))
 			return d;

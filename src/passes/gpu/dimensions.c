@@ -409,7 +409,9 @@ static const char *say_if_gpu_is_full(const struct dimensions *d)
 		return nsx_say(d->out, "%s: %s of its multiprocessors are active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
 			       dimensions_say_pct(d, sm));
-	return nsx_say(d->out, "not known, because no counter was sampled%s",
+	return nsx_say(d->out, "not known, because %s%s",
+		       d->run->trace->device[d->device].is_slice ?
+			       "a MIG slice has no counters of its own" : "no counter was sampled",
 		       isnan(occupancy) ? "" :
 		       nsx_say(d->out, "; with enough blocks, its kernels could fill %s of the "
 			       "warps", dimensions_say_pct(d, occupancy)));

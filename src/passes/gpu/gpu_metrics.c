@@ -375,6 +375,7 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 			    .facts = run->facts,
 			    .window_ns = w->end_ns - w->start_ns};
 	const struct nsx_metric *shown = gpu_to_show(run);
+	bool has_slice = NSX_ANY(d, run->trace->ndevices, run->trace->device[d].is_slice);
 
 	NSX_EACH_RUN(i, next, m->n, nsx_is_same_gpu(&m->v[next], &m->v[i])) {
 		struct gpu g = {{{NULL}}, {NULL}, NULL};
@@ -398,7 +399,12 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 		if (g.any->gpu < 0)
 			continue;
 		fill_rates(run, &g, tables[L_RATES]);
-		answer_for_gpu(&a);
+		if (has_slice && g.any->device == NSX_NONE)
+			nsx_md_bullet(out, "The counters of GPU %lld are those of the whole GPU: "
+				      "they do not tell how busy one of its MIG slices is",
+				      (long long)g.any->gpu);
+		else
+			answer_for_gpu(&a);
 	}
 }
 

@@ -1,0 +1,1 @@
+explain @mig_counters --out o

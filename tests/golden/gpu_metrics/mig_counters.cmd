@@ -1,0 +1,1 @@
+explain @mig_counters --pass gpu_metrics --json
