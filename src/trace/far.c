@@ -5,6 +5,7 @@
  * time is possible. A range that only ends too late counts as one that was never closed.
  */
 #include "base/stat.h"
+#include "schema/viewscan.h"
 #include "trace/load.h"
 
 enum { SHARE = 16 }; /* one row in SHARE may be wrong */
@@ -43,14 +44,35 @@ static bool is_row_far(const struct rows *r, size_t i, const struct nsx_reach *p
 	return r->start_ns[i] < p->from_ns || r->end_ns[i] > p->to_ns;
 }
 
-static bool are_few_far(const struct rows *r, size_t nsets, const struct nsx_reach *p)
-{
-	size_t n = 0, nfar = 0;
+struct counted {
+	const struct nsx_reach *p;
+	size_t n, nfar;
+};
 
-	for (size_t k = 0; k < nsets; n += r[k++].set->n)
+static bool are_few_far(const struct counted *x)
+{
+	return x->nfar <= x->n / SHARE + 1;
+}
+
+static struct counted count_far_rows(const struct rows *r, size_t nsets, const struct nsx_reach *p)
+{
+	struct counted x = {.p = p};
+
+	for (size_t k = 0; k < nsets; x.n += r[k++].set->n)
 		for (size_t i = 0; i < r[k].set->n; i++)
-			nfar += is_row_far(&r[k], i, p);
-	return nfar <= n / SHARE + 1;
+			x.nfar += is_row_far(&r[k], i, p);
+	return x;
+}
+
+static int count_instant(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+			 struct nsx_err *err NSX_UNUSED)
+{
+	struct counted *x = ctx;
+	int64_t at_ns = nsx_i64_or(v, x->p->from_ns);
+
+	x->n++;
+	x->nfar += at_ns < x->p->from_ns || at_ns > x->p->to_ns;
+	return 0;
 }
 
 /* The extent of GPU work. If it exceeds a day, records are wrong, and the middle one is most likely
@@ -84,11 +106,13 @@ static int find_possible_times(struct nsx_loader *l, const struct rows *ops, str
 {
 	const int64_t session_ns = l->t->session_end_ns;
 	struct nsx_reach *p = &l->schema->shifts->possible, of_session;
+	struct counted of_gpu;
 	struct nsx_window gpu;
 
 	if (find_extent(l, ops, &gpu, err))
 		return err->rc;
-	*p = (struct nsx_reach){true, -NSX_TIME_MAX, NSX_TIME_MAX};
+	*p = (struct nsx_reach){true, session_ns > 0 && !ops->set->n ? -DAY_NS : -NSX_TIME_MAX,
+				NSX_TIME_MAX};
 	if (gpu.start_ns <= gpu.end_ns) {
 		p->from_ns = NSX_MAX(p->from_ns, gpu.start_ns - DAY_NS);
 		p->to_ns = NSX_MIN(p->to_ns, gpu.end_ns + DAY_NS);
@@ -96,7 +120,8 @@ static int find_possible_times(struct nsx_loader *l, const struct rows *ops, str
 	of_session = *p;
 	if (session_ns > 0 && session_ns < p->to_ns / 2)
 		of_session.to_ns = 2 * session_ns + 1;
-	if (l->portion.is_on ? gpu.end_ns <= of_session.to_ns : are_few_far(ops, 1, &of_session))
+	of_gpu = count_far_rows(ops, 1, &of_session);
+	if (l->portion.is_on ? gpu.end_ns <= of_session.to_ns : are_few_far(&of_gpu))
 		*p = of_session;
 	return 0;
 }
@@ -141,6 +166,7 @@ int nsx_drop_far_rows(struct nsx_loader *l, struct nsx_err *err)
 	};
 	const struct nsx_portion *x = &l->portion;
 	struct nsx_reach *p = &l->schema->shifts->possible;
+	struct counted all;
 
 	NSX_LOAD_EACH(l, analysis, note_session, duration_ns);
 	if (find_possible_times(l, &ops, err))
@@ -149,7 +175,11 @@ int nsx_drop_far_rows(struct nsx_loader *l, struct nsx_err *err)
 	    (x->gpu.end_ns - SECOND_NS > x->host.end_ns || x->host.start_ns < p->from_ns ||
 	     x->host.end_ns > p->to_ns))
 		return NSX_PRESUMED_WRONG;
-	p->is_on = are_few_far(host, ARRAY_LEN(host), p);
+	all = count_far_rows(host, ARRAY_LEN(host), p);
+	if (!all.n && (nsx_view_each(l->schema, osrt, count_instant, &all, err, start_ns) ||
+		       nsx_view_each(l->schema, sample, count_instant, &all, err, start_ns)))
+		return err->rc;
+	p->is_on = are_few_far(&all);
 	if (!p->is_on || x->is_on)
 		return 0;
 	open_long_ranges(l, p);
