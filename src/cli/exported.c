@@ -10,9 +10,21 @@
 #include "sqlite/sniff.h"
 #include "sqlite/source.h"
 
+/* An export may have a report's name. */
+static bool is_database(const char *path)
+{
+	struct nsx_sniff sniff;
+	struct nsx_err err;
+
+	if (nsx_sniff_file(path, &sniff, &err))
+		return false;
+	(void)close(sniff.fd);
+	return true;
+}
+
 bool nsx_is_capture(const char *path)
 {
-	return nsx_has_report_name(path) || nsx_is_report(path);
+	return nsx_is_report(path) || (nsx_has_report_name(path) && !is_database(path));
 }
 
 /* The length of a trace's name without its suffix. */

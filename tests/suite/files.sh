@@ -33,6 +33,10 @@ holds '... whole' is_of o "$other"
 holds '... and listed' listed o
 holds '... nothing is left' tidy .
 
+# An export is read whatever its name.
+cp "$trace" misnamed.nsys-rep
+holds 'an export with the name of a report' exits 0 misnamed.nsys-rep --out misnamed
+
 # Files of the user in the same folder stay, even with --force.
 mkdir run1; cp "$trace" run1/profile.sqlite; echo mine >run1/notes.txt; mkdir run1/sub; echo deep >run1/sub/x
 before=$(cksum <run1/profile.sqlite)
