@@ -177,10 +177,7 @@ int64_t nsx_bound_ids(struct nsx_db *db, const char *table)
 	return n > 0 && n <= nsx_db_size(db) / DENSE_BYTES ? n : nsx_count_rows(db, table);
 }
 
-/* Whether a table has rows: 0 if it is empty; negative if it has rows, is damaged, or is of a
- * report, whose tables are listed only with rows.
- */
-static int64_t probe_rows(struct nsx_db *db, const char *table)
+int64_t nsx_probe_rows(struct nsx_db *db, const char *table)
 {
 	return nsx_db_source(db) ? -1 : query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
 }
@@ -206,9 +203,9 @@ static const struct nsx_table_info *find_view(struct nsx_schema *s, unsigned v)
 	const struct nsx_table_info *t = try_candidates(tables, find_table, s->db);
 	const struct nsx_table_info *later = try_candidates(tables, schema_find_version, s->db);
 
-	if (later && (!nsx_is_readable(later) || !probe_rows(s->db, later->name)))
+	if (later && (!nsx_is_readable(later) || !nsx_probe_rows(s->db, later->name)))
 		later = NULL;
-	if (!t || (later && nsx_is_readable(t) && !probe_rows(s->db, t->name)))
+	if (!t || (later && nsx_is_readable(t) && !nsx_probe_rows(s->db, t->name)))
 		return later;
 	if (later)
 		s->refused[v] = nsx_arena_printf(s->arena, "was read in part: the table %s "
@@ -244,7 +241,7 @@ static void resolve_views(struct nsx_schema *s)
 						       find_unread_reason, s);
 		}
 		s->table[v] = t;
-		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;
+		s->rows[v] = t ? nsx_probe_rows(s->db, t->name) : 0;
 		for (unsigned i = 0; t && i < nsx_view_nfields(v); i++) {
 			unsigned f = nsx_view_defs[v].first + i;
 

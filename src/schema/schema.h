@@ -188,6 +188,10 @@ void nsx_schema_done(struct nsx_schema *s);
 unsigned nsx_view_nfields(enum nsx_view v);
 /* The number of rows of a table. Negative: the error that prevents counting (enum nsx_rc). */
 int64_t nsx_count_rows(struct nsx_db *db, const char *table);
+/* Whether a table has rows: 0 if it is empty; negative if it has rows, is damaged, or is of a
+ * report, whose tables are listed only with rows.
+ */
+int64_t nsx_probe_rows(struct nsx_db *db, const char *table);
 /* A size for arrays indexed by row id, which few ids exceed: the greatest id if ids are dense,
  * which needs no scan, else the number of rows. Negative: an enum nsx_rc.
  */

@@ -1,5 +1,6 @@
 /* capture_tables.c - checks for counters, memory, ranges and host events. */
 #include "passes/input/capture_quality.h"
+#include "passes/input/describe.h"
 
 static void check_counters(struct nsx_quality *q)
 {
@@ -167,6 +168,27 @@ static void check_nccl(struct nsx_quality *q)
 		nsx_check(q, "nccl", OK, "NCCL", 0, "NCCL's ranges were recorded");
 }
 
+/* Names the tables with events that no analysis knows. */
+static void check_unread(struct nsx_quality *q)
+{
+	const struct nsx_schema *s = q->t->schema;
+	size_t n, nunread = 0;
+	const struct nsx_table_info **tables = nsx_sorted_tables(s, q->out->arena, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_table_info *t = tables[i];
+
+		if (!nsx_is_readable(t) ||
+		    (nsx_column_find(t, "start") < 0 && nsx_column_find(t, "timestamp") < 0) ||
+		    NSX_ANY(v, NSX_NVIEWS, s->table[v] == t) || !nsx_probe_rows(s->db, t->name))
+			continue;
+		if (nunread++ < SHOWN_PROCESSES)
+			nsx_check(q, "unread_tables", WARN, t->name, 0,
+				  "its events are not part of any analysis");
+	}
+	nsx_check_others(q, "unread_tables", WARN, nunread);
+}
+
 void nsx_check_tables(struct nsx_quality *q)
 {
 	check_nvtx(q);
@@ -174,4 +196,5 @@ void nsx_check_tables(struct nsx_quality *q)
 	check_counters(q);
 	check_migrations(q);
 	check_host(q);
+	check_unread(q);
 }
