@@ -173,7 +173,6 @@ struct nsx_totals_change {
 	 */
 	bool same_work;
 	bool in_step; /* both sides launch the same kernels in the same order */
-	bool by_few; /* a few launches in a row make the change of in_step_rel */
 	bool pairs_up; /* in_step, or one run a side with equal threads and bytes */
 	double in_step_rel; /* change of the launches' time, paired one by one */
 	struct nsx_interval in_step_ci; /* interval of in_step_rel */

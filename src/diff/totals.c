@@ -21,8 +21,6 @@
 #define NO_CHANGE 0.05	  /* a smaller change of the whole run is none (judge_pair) */
 /* a unit counts as alike if at least this share of its kernel time is in equal kernels */
 #define SAME_KERNELS 0.9
-/* a stretch of launches may change alone if it takes less of the kernels' time than this */
-#define STANDS_OUT 0.1
 #define SAME_SPEED 0.02	  /* greatest ratio by which the host's calls differ at equal speed */
 /* greatest sum of all floors, relative to the whole run, for a verdict of no change */
 #define SURE 0.12
@@ -132,8 +130,8 @@ static double host_speed(const struct nsx_totals *x, const struct nsx_totals *y)
 static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *c)
 {
 	const struct nsx_launch_block *b = c->side[0].blocks, *a = c->side[1].blocks;
-	double all[2] = {0}, mean, rest = 0, error = 0;
-	size_t n = c->side[0].nblocks, most = 0;
+	double all[2] = {0}, mean, error = 0;
+	size_t n = c->side[0].nblocks;
 
 	if (!n || n != c->side[1].nblocks || c->side[0].launches != c->side[1].launches ||
 	    c->side[0].sequence != c->side[1].sequence || d->nsides[0] + d->nsides[1] > 2)
@@ -141,21 +139,16 @@ static void compare_in_step(const struct nsx_diff *d, struct nsx_totals_change *
 	for (size_t k = 0; k < n; k++) {
 		all[0] += (double)b[k].ns;
 		all[1] += (double)a[k].ns;
-		if (llabs(a[k].ns - b[k].ns) > llabs(a[most].ns - b[most].ns))
-			most = k;
 	}
 	if (all[0] <= 0)
 		return;
 	mean = all[1] / all[0] - 1;
 	for (size_t k = 0; k < n; k++) { /* jackknife estimate of the error */
-		double left = all[0] - (double)b[k].ns;
-		double x = left > 0 ? (all[1] - (double)a[k].ns) / left - 1 : mean;
+		double rest = all[0] - (double)b[k].ns;
+		double x = rest > 0 ? (all[1] - (double)a[k].ns) / rest - 1 : mean;
 
 		error += (x - mean) * (x - mean);
-		rest = k == most ? x : rest;
 	}
-	c->by_few = fabs(mean) >= OF_KERNELS && fabs(rest) < OF_KERNELS &&
-		    NSX_MIN((double)b[most].ns / all[0], (double)a[most].ns / all[1]) < STANDS_OUT;
 	/* t distribution with 31 degrees of freedom */
 	error = 2.04 * sqrt(error * (double)(n - 1) / (double)n);
 	c->in_step = true;
@@ -251,9 +244,7 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 	static const enum nsx_total_part parts[] = {NSX_TOTAL_KERNELS, NSX_TOTAL_COPIES};
 	const double of[] = {floor_of_kernels(c), nsx_noise_of_copies(c, OF_COPIES)};
 	bool migrates = c->side[0].migrates || c->side[1].migrates;
-	const double change[] = {c->by_few ? 0 : change_in(c, NSX_TOTAL_KERNELS),
-				 change_in(c, NSX_TOTAL_COPIES)};
-	double gpu = change[0] + change[1];
+	double gpu = change_in(c, NSX_TOTAL_KERNELS) + change_in(c, NSX_TOTAL_COPIES);
 	int way = sign_beyond(gpu, small), alone = 0;
 
 	*ret_floor = migrates ? OF_MIGRATION_NS : OF_GPU_NS;
@@ -261,7 +252,7 @@ static int judge_gpu(const struct nsx_totals_change *c, double small, double *re
 		double floor = of[k] * uncertain(c, parts[k]);
 
 		*ret_floor += floor;
-		if (c->in_step && sign_beyond(change[k], NSX_MAX(floor, small)) == way)
+		if (c->in_step && sign_beyond(change_in(c, parts[k]), NSX_MAX(floor, small)) == way)
 			alone = way;
 	}
 	return sign_beyond(gpu, NSX_MAX(*ret_floor, small)) ?: alone;
@@ -292,7 +283,7 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 		sign = sign_beyond(delta, gpu_floor + idle_floor);
 	if (sign && sign * delta > small)
 		return sign > 0 ? NSX_V_REGRESSION : NSX_V_IMPROVEMENT;
-	if (!sign && !is_of_host && !c->by_few && sure < SURE * whole &&
+	if (!sign && !is_of_host && sure < SURE * whole &&
 	    fabs(delta) < NO_CHANGE * whole)
 		return NSX_V_NEUTRAL;
 	if (of_gpu * of_idle < 0) {
@@ -307,9 +298,6 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	       is_of_host ?
 		      "the host's calls take a different time each, so a faster or slower host may "
 		      "be the whole reason; 3 runs a side would tell" :
-	       c->by_few ?
-		      "a few launches in a row make the change of the kernels, perhaps by chance; "
-		      "3 runs a side would tell" :
 	       fabs(delta) < NO_CHANGE * whole ?
 		      "one run a side does not rule a change out; 3 runs a side would tell" :
 		      "one run a side, and runs of the same code may differ as much; 3 runs a "

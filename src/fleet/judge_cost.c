@@ -139,7 +139,8 @@ static int price_group(struct nsx_judge *j, uint32_t *v, uint32_t n,
 
 	if (replay_with(j, all, nall, v, n, &passed, &together, err))
 		return err->rc;
-	together = NSX_MIN(together, f->all_recoverable_ns + most_over_others(j, &(struct nsx_late){.ranks = v, .n = n}, scratch));
+	together = NSX_MIN(together, f->all_recoverable_ns +
+			   most_over_others(j, &(struct nsx_late){.ranks = v, .n = n}, scratch));
 	if (together - f->all_recoverable_ns < NSX_LEAST_SHARE * f->step_ns)
 		return 0;
 	l = nsx_add_late(j, v, n);
