@@ -1,1 +1,0 @@
-diff @diff_before @diff_long_once --unit window --md
