@@ -208,6 +208,20 @@ static int convert_survey(void *parts, size_t i, struct nsx_err *err)
 	return rc;
 }
 
+/* Tells rows with impossible times that only the survey met, because it reads all tables. */
+static int tell_far_rows(struct parts *p, struct nsx_err *err)
+{
+	struct nsx_conv *first = &p->part[0].c;
+	struct nsx_trace *t;
+
+	if (first->has_listed || !NSX_ANY(i, p->n, p->part[i].c.shifts.has_far))
+		return 0;
+	if (nsx_convert_load(first, NULL, &t, err))
+		return nsx_is_damage(err->rc) ? 0 : err->rc;
+	nsx_trace_free(t);
+	return 0;
+}
+
 /* Surveys GPU work again with the corrections that were found meanwhile. */
 static int survey_corrected(struct parts *p, struct nsx_err *err)
 {
@@ -320,8 +334,8 @@ static int convert_convert(struct parts *p, struct nsx_out *out, struct nsx_err 
 		rc = nsx_session_start(first->schema, &first->utc_epoch_ns, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_convert_part(p, (enum nsx_part)i, err);
-	rc = rc ?: nsx_par(o->threads, p->n, convert_survey, p, err) ?: survey_corrected(p, err) ?:
-	     exchange_survey_results(p, err);
+	rc = rc ?: nsx_par(o->threads, p->n, convert_survey, p, err) ?: tell_far_rows(p, err) ?:
+	     survey_corrected(p, err) ?: exchange_survey_results(p, err);
 	if (rc)
 		return rc;
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,

@@ -52,15 +52,17 @@ static int host_read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_va
 	int rc, kind = nsx_nvtx_row_kind(v);
 	struct nsx_slice s = {.name = *nsx_nvtx_row_name(v)};
 	struct nsx_val end = v[NSX_N_END];
+	bool is_far;
 
 	if (kind < 0 || (kind == NSX_NVTX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1))
 		return nsx_stopped(err);
 	if (c->names->prefix && !nsx_names_matches(c->names, &s.name))
 		return nsx_stopped(err);
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE : kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
-	s.open = kind != NSX_NVTX_MARK &&
-		 (end.type == NSX_V_NULL || (c->shifts.possible.is_on && nsx_is_instant(&end) &&
-					     end.u.i > c->shifts.possible.to_ns));
+	is_far = c->shifts.possible.is_on && nsx_is_instant(&end) &&
+		 end.u.i > c->shifts.possible.to_ns;
+	c->shifts.has_far |= is_far;
+	s.open = kind != NSX_NVTX_MARK && (end.type == NSX_V_NULL || is_far);
 	/* A range that was never closed lasts to the end of the converted time, which the survey
 	 * finds.
 	 */

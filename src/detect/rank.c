@@ -37,7 +37,6 @@ struct item {
 	double replayed_ns; /* adds_ns without the finding's limit           */
 	/* replayed_ns once another remedy is applied, too: the best, and the one that is tried */
 	double after_best_ns, after_ns;
-	enum nsx_severity rank; /* severity, as far as the order goes        */
 	double rank_ns; /* worth, or without a price the time at stake       */
 	bool is_capture;
 	bool gone;    /* removed from the list                               */
@@ -500,9 +499,7 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
-/* The severity. Assumed prices raise no alarm, nor does anything in a start-up, which is paid once.
- * A kernel that is most of the work is medium without a price.
- */
+/* The severity. Assumed prices raise no alarm, nor does anything in a start-up, which is paid once. */
 static enum nsx_severity severity_of(const struct pricing *p, const struct item *x)
 {
 	const struct nsx_finding *f = x->f;
@@ -513,10 +510,8 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 	if (f->alarm == NSX_ALARM_NONE || p->facts->run_kind == NSX_RUN_START_UP)
 		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
-		return f->weight >= KERNEL_SHARE &&
-				       (share >= MEDIUM_SHARE ||
-					f->price == NSX_PRICE_NONE) ?
-			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
+		return f->weight >= KERNEL_SHARE && share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM :
+									    NSX_SEV_LOW;
 	if (x->is_doubted)
 		return NSX_SEV_LOW;
 	return share >= HIGH_SHARE && f->alarm != NSX_ALARM_MEDIUM ? NSX_SEV_HIGH :
@@ -524,7 +519,7 @@ static enum nsx_severity severity_of(const struct pricing *p, const struct item 
 }
 
 /* Orders the most expensive finding first, then findings on the capture, then minor ones. */
-NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(rank),
+NSX_ORDER(cmp_rank, struct item, UP(gone), UP(f->is_minor), UP(is_capture), DOWN(f->severity),
 	  DOWN(rank_ns), UP(order));
 
 /* Shows at most ten findings and three on the capture; makes the others minor. */
@@ -581,7 +576,6 @@ static void judge_findings(struct pricing *p)
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
-		bool is_bare;
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
@@ -606,11 +600,9 @@ static void judge_findings(struct pricing *p)
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
 		/* A kernel without a price stands behind all that wins as much as is medium. */
-		is_bare = f->price == NSX_PRICE_NONE && f->alarm == NSX_ALARM_BY_PRICE &&
-			  f->severity > NSX_SEV_LOW;
-		p->v[i].rank = is_bare ? NSX_SEV_LOW : f->severity;
-		p->v[i].rank_ns = is_bare ? MEDIUM_SHARE * p->length_ns :
-				  f->price == NSX_PRICE_NONE ? f->most_ns : worth(f);
+		p->v[i].rank_ns = f->price != NSX_PRICE_NONE ? worth(f) :
+				  f->weight >= KERNEL_SHARE ? MEDIUM_SHARE * p->length_ns :
+							      f->most_ns;
 	}
 }
 

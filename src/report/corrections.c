@@ -72,11 +72,13 @@ const char *nsx_say_impossible(const struct nsx_trace *t, struct nsx_arena *a)
 				       nsx_text_n(a, nout, "record", NULL), nout == 1 ? "s" : "",
 				       nout == 1 ? "its" : "their", nout == 1 ? "its" : "their");
 	if (m->ncut)
-		cut = nsx_arena_printf(a, "%s of GPU work last%s up to %s beyond the start of the "
-				       "next record on %s stream, which is impossible: cut there",
+		cut = nsx_arena_printf(a, "%s of GPU work last%s %s beyond the start of the next "
+				       "record on %s stream, which is impossible: cut there",
 				       nsx_text_n(a, m->ncut, "record", NULL),
 				       m->ncut == 1 ? "s" : "",
-				       nsx_text_ns(a, (double)m->most_cut_ns),
+				       m->most_cut_ns > NSX_DAY_NS ? "more than a day" :
+				       nsx_arena_printf(a, "up to %s", nsx_text_ns(a,
+						(double)m->most_cut_ns)),
 				       m->ncut == 1 ? "its" : "their");
 	return nsx_arena_printf(a, "%s%s%s (%s)%s%s", out, nout && m->ncut ? "; " : "", cut,
 				corrections_say_first(t, a), *far ? "; " : "", far);

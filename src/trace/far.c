@@ -10,7 +10,6 @@
 
 enum { SHARE = 16 }; /* one row in SHARE may be wrong */
 
-#define DAY_NS INT64_C(86400000000000)
 #define SECOND_NS 1000000000
 
 struct rows {
@@ -90,7 +89,7 @@ static int find_extent(struct nsx_loader *l, const struct rows *ops, struct nsx_
 	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
 	for (size_t i = 0; i < n; i++)
 		nsx_widen(ret, ops->start_ns[i], ops->end_ns[i]);
-	if (!n || ret->end_ns - ret->start_ns <= DAY_NS)
+	if (!n || ret->end_ns - ret->start_ns <= NSX_DAY_NS)
 		return 0;
 	start_ns = nsx_try_alloc(n, sizeof(*start_ns), ops->set->what, err);
 	if (!start_ns)
@@ -111,11 +110,11 @@ static int find_possible_times(struct nsx_loader *l, const struct rows *ops, str
 
 	if (find_extent(l, ops, &gpu, err))
 		return err->rc;
-	*p = (struct nsx_reach){true, session_ns > 0 && !ops->set->n ? -DAY_NS : -NSX_TIME_MAX,
+	*p = (struct nsx_reach){true, session_ns > 0 && !ops->set->n ? -NSX_DAY_NS : -NSX_TIME_MAX,
 				NSX_TIME_MAX};
 	if (gpu.start_ns <= gpu.end_ns) {
-		p->from_ns = NSX_MAX(p->from_ns, gpu.start_ns - DAY_NS);
-		p->to_ns = NSX_MIN(p->to_ns, gpu.end_ns + DAY_NS);
+		p->from_ns = NSX_MAX(p->from_ns, gpu.start_ns - NSX_DAY_NS);
+		p->to_ns = NSX_MIN(p->to_ns, gpu.end_ns + NSX_DAY_NS);
 	}
 	of_session = *p;
 	if (session_ns > 0 && session_ns < p->to_ns / 2)

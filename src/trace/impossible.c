@@ -165,15 +165,21 @@ static void find_overlong_records(struct finder *x)
 	}
 }
 
-/* Finds records that begin or end where nothing of the session can be. */
-static void find_far_records(struct finder *x)
+/* Finds records that begin where nothing of the session can be, and then, among those that are not
+ * cut, records that end there.
+ */
+static void find_far_records(struct finder *x, bool by_end)
 {
 	const struct nsx_reach *p = &x->l->schema->shifts->possible;
 	const struct nsx_ops_rw *o = &x->l->ops;
 
 	for (size_t i = 0; p->is_on && i < x->l->op_set.n; i++)
-		if (!x->verdict[i] && (o->start_ns[i] < p->from_ns || o->end_ns[i] > p->to_ns))
+		if (!x->verdict[i] &&
+		    (by_end ? o->end_ns[i] > p->to_ns :
+			      o->start_ns[i] < p->from_ns || o->start_ns[i] > p->to_ns)) {
 			x->verdict[i] = FAR;
+			x->order[o->stream[i]].nwrong++;
+		}
 }
 
 /* An operation's row with the times of the file, before clocks were corrected. */
@@ -210,6 +216,14 @@ static void count_impossible(struct finder *x, size_t op, int64_t end_ns)
 	m->call_ns = x->call[op] == NSX_NONE ? INT64_MIN : x->l->calls.start_ns[x->call[op]];
 }
 
+static bool has_sound_start(const struct finder *x, size_t op)
+{
+	uint8_t verdict = x->verdict[op];
+
+	return verdict == KEPT || verdict == CUT ||
+	       (verdict == FAR && x->l->ops.start_ns[op] <= x->l->schema->shifts->possible.to_ns);
+}
+
 /* Lists the dropped and cut records. The walk goes backwards, because a record is cut where the
  * next record of its stream begins.
  */
@@ -224,7 +238,7 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 		const struct order *order = &x->order[o->stream[i]];
 		struct nsx_row_change row = exported_row_of(x, i);
 
-		if (x->verdict[i] > FAR && order->nwrong > order->n / SHARE + 1)
+		if (x->verdict[i] > EARLY && order->nwrong > order->n / SHARE + 1)
 			x->verdict[i] = KEPT;
 		if (x->verdict[i] == CUT)
 			row.new_end_ns = row.end_ns - o->end_ns[i] + *next;
@@ -233,8 +247,8 @@ static int list_changes(struct finder *x, struct nsx_err *err)
 			if (nsx_push(x->v, x->n, x->cap, "impossible records", err, row))
 				return err->rc;
 		}
-		if ((x->verdict[i] == KEPT || x->verdict[i] == CUT) &&
-		    must_run_in_order(x->l, i) && o->start_ns[i] < o->end_ns[i])
+		if (has_sound_start(x, i) && must_run_in_order(x->l, i) &&
+		    o->start_ns[i] < o->end_ns[i])
 			*next = o->start_ns[i];
 	}
 	return 0;
@@ -273,8 +287,9 @@ static int find_impossible(struct finder *x, struct nsx_err *err)
 	find_late_records(x);
 	if (!l->portion.is_on)
 		find_op_after_everything(x);
+	find_far_records(x, false);
 	find_overlong_records(x);
-	find_far_records(x);
+	find_far_records(x, true);
 	rc = list_changes(x, err);
 	if (!rc && l->portion.is_on && x->n)
 		return NSX_PRESUMED_WRONG;

@@ -388,6 +388,7 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t open_ranges; /* NVTX ranges never closed                      */
 	size_t crossing_ranges; /* push/pop ranges that cross, and are treated as async */
 };
+#define NSX_DAY_NS INT64_C(86400000000000)
 struct nsx_impossible { /* records with impossible times (impossible.c) */
 	/* nearly, nlate: number of records dropped because they lie before their call, or later
 	 * than the order of their stream allows.
