@@ -66,6 +66,7 @@ corrected() { # TRACE SQL
 	cp "$1" corrected.sqlite && chmod u+w corrected.sqlite && sqlite3 corrected.sqlite "$2" || return
 	"$prog" convert "$1" -q -o raw.json --only $rows || return
 	check corrected.sqlite || return
+	sed -i '/^"rows_left_out":/d' raw.json check.json # by hand they are deleted
 	cmp raw.json check.json || return
 	for form in json pftrace; do
 		"$prog" convert "$1" -o "say.$form" --force >said || return
