@@ -17,7 +17,8 @@ function check(what, good) {
 }
 
 const NEVER_NULL = ['severity', 'title', 'key', 'evidence', 'recommendation', 'is_part', 'count', 'calls'];
-const OPTIONAL = ['notes', 'sql', 'reason', 'per_iteration', 'exposed_ms', 'blocking_ms', 'same_stream_comm_ms', 'metrics.gpu_idle.table'];
+const OPTIONAL = ['notes', 'sql', 'reason', 'per_iteration', 'exposed_ms', 'blocking_ms', 'same_stream_comm_ms', 'metrics.gpu_idle.table',
+	'metrics.capture_quality.recapture', 'metrics.capture_quality.preset'];
 const print = (...a) => execFileSync(program, ['schema-json', ...a], { encoding: 'utf8', maxBuffer: 1 << 26 });
 const schemas = {}, valid = {}, open = {};
 
