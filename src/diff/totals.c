@@ -472,10 +472,10 @@ int nsx_repeats_more(const struct nsx_diff *d, uint32_t lane, bool whole)
 								d->nsides[0]));
 	bool each = totals_is_alike((double)x->threads * (double)y->launches,
 				    (double)y->threads * (double)x->launches);
+	bool repeats = whole ? each && !totals_is_alike(before, after) : nsx_launches_alike(d, lane);
+	bool same = unit->nkernels ? unit->rho_share >= SAME_KERNELS : each && !whole;
 
-	return !(whole ? each && !totals_is_alike(before, after) : nsx_launches_alike(d, lane)) ||
-	       !(unit->nkernels ? unit->rho_share >= SAME_KERNELS : each && !whole) ? 0 :
-	       (after > before) - (after < before);
+	return repeats && same ? (after > before) - (after < before) : 0;
 }
 
 static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct nsx_arena *a)

@@ -15,6 +15,7 @@ static const char *corrections_say_first(const struct nsx_trace *t, struct nsx_a
 				!by_ns ? "" : by_ns < 0 ? " before its call" : " after its call");
 }
 
+/* Says how many rows of each table are far from the session, and how many ranges were left open. */
 static const char *say_far(const struct nsx_trace *t, struct nsx_arena *a)
 {
 	static const struct {
@@ -42,8 +43,8 @@ static const char *say_far(const struct nsx_trace *t, struct nsx_arena *a)
 	}
 	if (m->nopened)
 		opened = nsx_arena_printf(a, "the end of %s lies a day or more after all GPU work "
-				  "or long after the session, which is impossible: taken as never "
-				  "closed",
+					  "or long after the session, which is impossible: taken "
+					  "as never closed",
 					  nsx_text_n(a, m->nopened, "NVTX range", NULL));
 	if (!m->nfar)
 		return opened;

@@ -20,7 +20,7 @@ NSX_COLUMN_ARRAY(unsure_cols, UNSURE_COLUMNS);
 	X(R_GPU_START, "gpu_start_ns", I64, "start of the step's GPU time")                        \
 	X(R_WORK_END, "work_end_ns", I64, "end of the step's last GPU work")                       \
 	X(R_GPU_END, "gpu_end_ns", I64,                                                            \
-	  "start of the next step's first GPU work; for the last step: work_end_ns")               \
+	  "start of the next step's GPU time; for the last step: work_end_ns")               \
 	X(R_COMPUTE, "compute_ns", I64, "from gpu_start_ns to gpu_end_ns: a kernel computes")      \
 	X(R_COMM, "comm_exposed_ns", I64, "only communication runs")                               \
 	X(R_COPY, "copy_exposed_ns", I64, "only copies run")                                       \
