@@ -13,6 +13,7 @@
 #include "detect/measured.h"
 #include "detect/words.h"
 #include "facts/facts.h"
+#include "facts/outside.h"
 #include "report/finding.h"
 #include "report/opts.h"
 #include "report/words.h"
@@ -193,25 +194,17 @@ void nsx_plan_add(struct nsx_detect *d, struct nsx_plan *p, struct nsx_change ch
 void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list *rows,
 		   struct nsx_change change);
 
-/* what a wait is for, by the name of the operating-system call */
-enum awaited {
-	UNKNOWN_WAIT = 1,
-	A_TIME,
-	A_REQUEST, /* the request of a client, from outside the program */
-	INPUT,	   /* data from outside, or from another process of the program */
-	A_THREAD,
-};
-enum awaited host_waits_for(const char *name);
+enum nsx_awaited host_waits_for(const char *name);
 /* Whether the wait is for data that another process or machine sends. */
-static inline bool host_is_message(enum awaited what)
+static inline bool host_is_message(enum nsx_awaited what)
 {
-	return what == A_REQUEST || what == INPUT;
+	return what == NSX_AWAITS_REQUEST || what == NSX_AWAITS_INPUT;
 }
 /* Whether something outside the program alone decides when the wait ends. False if ranks
  * communicate, because the others may wait for this one, and for INPUT of PyTorch, which may come
  * from a loader's processes.
  */
-bool host_is_outside(const struct nsx_detect *d, enum awaited what);
+bool host_is_outside(const struct nsx_detect *d, enum nsx_awaited what);
 
 /* Loops over the operations of a device that begin in the judged window. */
 #define NSX_EACH_JUDGED(d, device_, i)                                        \

@@ -21,29 +21,17 @@ struct outside { /* calls of one name */
 	int64_t ns, max_ns;
 	size_t count;
 	bool is_mpi;
-	enum awaited what;
+	enum nsx_awaited what;
 	nsx_str name;
 	uint32_t process; /* process of all calls, or NSX_SEVERAL if they differ */
 };
 
-enum awaited host_waits_for(const char *name)
+enum nsx_awaited host_waits_for(const char *name)
 {
-	static const struct {
-		const char *word;
-		enum awaited what;
-	} words[] = {
-		{"epoll", A_REQUEST}, {"accept", A_REQUEST}, {"poll", INPUT},
-		{"select", INPUT}, {"recv", INPUT}, {"cond_", A_THREAD},
-		{"mutex", A_THREAD}, {"rwlock", A_THREAD}, {"spin_", A_THREAD},
-		{"sem_", A_THREAD}, {"futex", A_THREAD}, {"_join", A_THREAD},
-		{"barrier_wait", A_THREAD}};
+	enum nsx_awaited ret;
 
-	if (nsx_osrt_sleeps(name))
-		return A_TIME;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(name, words[i].word))
-			return words[i].what;
-	return UNKNOWN_WAIT;
+	nsx_purpose_of(name, &ret);
+	return ret;
 }
 
 static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
@@ -59,10 +47,10 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		return;
 	}
 	f->recommendation[0] =
-		x->what == A_TIME ? nsx_tell(d->found, say_wait_event_there_not_fixed, name) :
-		x->what == INPUT && d->is_pytorch ? say_have_input_ready_sooner :
+		x->what == NSX_AWAITS_TIME ? nsx_tell(d->found, say_wait_event_there_not_fixed, name) :
+		x->what == NSX_AWAITS_INPUT && d->is_pytorch ? say_have_input_ready_sooner :
 		host_is_message(x->what) ? say_if_waits_requests_had_not :
-		x->what == A_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
+		x->what == NSX_AWAITS_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
 					       d->is_pytorch ? say_dataloader_num_workers : "") :
 				      nsx_tell(d->found, say_move_off_thread_launches, name);
 	f->proof[0] = (struct nsx_evidence){
@@ -70,12 +58,12 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		.at = {{"api_name", nsx_string(raw)}, {"on_launch_thread", nsx_bool(true)}}};
 }
 
-bool host_is_outside(const struct nsx_detect *d, enum awaited what)
+bool host_is_outside(const struct nsx_detect *d, enum nsx_awaited what)
 {
 	uint32_t dev = d->facts->limiting;
 	bool is_rank = dev != NSX_NONE && d->facts->device[dev].comm.n;
 
-	return !is_rank && host_is_message(what) && (what != INPUT || !d->is_pytorch);
+	return !is_rank && host_is_message(what) && (what != NSX_AWAITS_INPUT || !d->is_pytorch);
 }
 
 /* Prices waits, unless something outside the program may end them at any time. If such waits are
@@ -172,7 +160,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 	thing = (uint32_t)(x - s->v);
 	x->is_mpi = o->is_mpi;
 	x->name = o->name;
-	x->what = o->is_mpi ? UNKNOWN_WAIT : host_waits_for(nsx_text(d->trace, o->name));
+	x->what = o->is_mpi ? NSX_AWAITS_UNKNOWN : host_waits_for(nsx_text(d->trace, o->name));
 	x->process = !x->count++ || x->process == process ? process : NSX_SEVERAL;
 	nsx_add_to(&x->ns, ns);
 	x->max_ns = NSX_MAX(x->max_ns, ns);
@@ -420,13 +408,13 @@ static bool waits_inside(const struct nsx_detect *d)
 	int64_t all_ns = 0, ns = 0;
 
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
-		enum awaited what = host_waits_for(nsx_text(d->trace, o.name));
+		enum nsx_awaited what = host_waits_for(nsx_text(d->trace, o.name));
 
 		if (!nsx_is_judged(d, o.start_ns))
 			continue;
 		nsx_add_to(&all_ns, o.end_ns - o.start_ns);
-		if (o.is_mpi || what == A_THREAD ||
-		    (what == INPUT && !host_is_outside(d, what)))
+		if (o.is_mpi || what == NSX_AWAITS_THREAD ||
+		    (what == NSX_AWAITS_INPUT && !host_is_outside(d, what)))
 			nsx_add_to(&ns, o.end_ns - o.start_ns);
 	}
 	return ns && ns >= all_ns / 2;

@@ -48,7 +48,7 @@ struct launcher {
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
 	int64_t launch_ns, long_ns;
 	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
-	uint8_t *awaited; /* by name of an OS call: enum awaited; 0: not looked up yet */
+	uint8_t *awaited; /* by name of an OS call: enum nsx_awaited; 0: not looked up yet */
 	struct nsx_outside mpi; /* the MPI call before mpi_at; thread NSX_NONE: no call is left */
 	size_t mpi_at; /* cursor of nsx_outside_next                         */
 };

@@ -1,97 +1,23 @@
 /* no_gpu.c - traces without GPU work: where the host's time goes. */
 #include <inttypes.h>
 #include "detect/detect.h"
-#include "facts/profiler.h"
+#include "facts/blame.h"
 
 #define MUCH 0.1      /* share of the recording, or of the user's window, that is reported */
 #define BUSY_SHARE 0.25 /* a thread is named from this share of the time on a CPU */
 enum { FEW_NEXT = 2 };
 
-struct spent { /* time by name; for OS calls and MPI also by process */
+struct spent { /* time of a process in one function of MPI */
 	int64_t ns, count;
-	int64_t profiled_ns; /* CUDA: the part of ns that is the profiler's own */
-	nsx_str name;	/* name as recorded */
-	uint64_t who; /* OS: global id of a process's main thread; MPI: process; else 0 */
-	bool is_coll; /* MPI: ranks wait in it for the last one              */
+	nsx_str name;
+	uint32_t process;
+	bool is_coll; /* ranks wait in it for the last one                   */
 };
 struct sums {
 	struct nsx_groups keys;
 	struct spent *v;
 	struct nsx_window mpi; /* from the first call of MPI to the end of the last */
 };
-
-static int no_gpu_add(struct sums *s, uint64_t who, nsx_str name, int64_t count,
-		      int64_t ns, struct nsx_err *err)
-{
-	struct spent *x = nsx_group_value(&s->keys, &s->v, who, name, "host time", err);
-
-	if (!x)
-		return err->rc;
-	x->who = who;
-	x->name = name;
-	x->count += NSX_MAX(count, ns > 0 ? 1 : 0);
-	nsx_add_to(&x->ns, ns);
-	return 0;
-}
-
-/* Sums ranges by name, each without the ranges inside it on the same thread, of any domain. */
-static int sum_ranges(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-
-	for (uint32_t i = 0; i < t->nvtx.n; i++) {
-		uint32_t around = nsx_range_around(&d->facts->nvtx, i);
-		int64_t start_ns = nsx_range_start(&t->nvtx, i);
-		int64_t end_ns = nsx_range_end(&t->nvtx, i);
-
-		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
-			continue;
-		if (no_gpu_add(s, 0, t->nvtx.name[i], nsx_starts_inside(t, start_ns),
-			       nsx_in_window(t, start_ns, end_ns), err) ||
-		    (around != NSX_NONE &&
-		     no_gpu_add(s, 0, t->nvtx.name[around], 0, -nsx_in_window(
-				t, start_ns, NSX_MIN(end_ns, nsx_range_end(
-					&t->nvtx, around))), err)))
-			return err->rc;
-	}
-	return 0;
-}
-
-static int no_gpu_sum_calls(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_calls *c = &t->calls;
-
-	for (size_t i = 0; i < c->n; i++) {
-		int64_t start_ns = nsx_call_start(c, i);
-
-		if (c->flags[i] & NSX_CALL_NESTED || c->cls[i] == NSX_CALL_SYNC)
-			continue;
-		if (no_gpu_add(s, 0, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
-			       nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
-			return err->rc;
-		nsx_add_to(&s->v[s->keys.last].profiled_ns, nsx_profiled_ns(d->facts,
-			nsx_call_thread(t, i), (struct nsx_span){start_ns, nsx_call_end(c, i)}));
-	}
-	return 0;
-}
-
-/* Sums OS calls of main threads, by thread. Other threads mostly wait for these, and a process
- * waits for the processes that it starts.
- */
-static int sum_os_calls(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
-{
-	const struct nsx_trace *t = d->trace;
-
-	for (size_t i = 0; i < t->nosrt_sums; i++) {
-		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
-
-		if (nsx_tid_of(x->global_tid) == nsx_pid_of(x->global_tid) &&
-		    no_gpu_add(s, x->global_tid, x->name, x->count, x->total_ns, err))
-			return err->rc;
-	}
-	return 0;
-}
 
 /* Sums calls of MPI by process and function. */
 static int sum_mpi(const struct nsx_detect *d, struct sums *s, struct nsx_err *err)
@@ -104,13 +30,20 @@ static int sum_mpi(const struct nsx_detect *d, struct sums *s, struct nsx_err *e
 		int64_t start_ns = nsx_unpack(&c->start, i);
 		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
 		int64_t ns = nsx_in_window(t, start_ns, end_ns);
-		bool is_in = nsx_starts_inside(t, start_ns);
+		uint32_t process = t->thread[c->thread[i]].process;
+		struct spent *x;
 
-		if (c->library[i] != NSX_LIBRARY_MPI || (ns <= 0 && !is_in))
+		if (c->library[i] != NSX_LIBRARY_MPI ||
+		    (ns <= 0 && !nsx_starts_inside(t, start_ns)))
 			continue;
-		if (no_gpu_add(s, t->thread[c->thread[i]].process, c->name[i], 1, ns, err))
+		x = nsx_group_value(&s->keys, &s->v, process, c->name[i], "MPI calls", err);
+		if (!x)
 			return err->rc;
-		s->v[s->keys.last].is_coll = c->is_coll[i];
+		x->process = process;
+		x->name = c->name[i];
+		x->is_coll = c->is_coll[i];
+		x->count++;
+		nsx_add_to(&x->ns, ns);
 		nsx_widen(&s->mpi, start_ns, end_ns);
 	}
 	if (nsx_has_window(t))
@@ -126,76 +59,7 @@ static int cmp_spent(const void *a, const void *b, void *ctx)
 	const struct spent *x = a, *y = b;
 
 	return x->is_coll - y->is_coll ?: NSX_CMP(y->ns, x->ns) ?:
-	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name)) ?: NSX_CMP(x->who, y->who);
-}
-
-/* " on the main thread", with the process if there are several. */
-static const char *say_thread(const struct nsx_detect *d, const struct sums *s)
-{
-	const struct spent *top = &s->v[0];
-
-	for (size_t i = 1; i < s->keys.n; i++)
-		if (s->v[i].who != top->who)
-			return nsx_tell(d->found, " on the main thread of process %"
-					PRIu64, nsx_pid_of(top->who));
-	return say_on_main_thread;
-}
-
-static const struct source {
-	int (*sum)(const struct nsx_detect *d, struct sums *s, struct nsx_err *err);
-	enum nsx_finding_id id;
-	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
-} sources[] = {
-	/* sampled: the advice if OS calls have backtraces */
-	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range", say_not_counting_ranges_inside,
-		say_look_inside_range_first, NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
-	{no_gpu_sum_calls, NSX_ID_host_calls, "calls of ", "call", "", say_see_whether_start_cuda,
-		NULL, NULL, NULL, NULL},
-	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call", NULL,
-		say_find_out_what_waits_with, say_find_out_what_waits_where, "os_runtime",
-		"total_time_ms", "api_name"},
-};
-
-static void no_gpu_propose(const struct nsx_detect *d, const struct source *x, const struct sums *s)
-{
-	const struct nsx_trace *t = d->trace;
-	struct nsx_findings *l = d->found;
-	struct nsx_window told = nsx_host_window(t);
-	double length = nsx_has_window(t) ? (double)(told.end_ns - told.start_ns) :
-					    (double)nsx_recorded_ns(t, d->measured);
-	const struct spent *top = &s->v[0];
-	const char *raw = nsx_text(t, top->name);
-	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));
-	struct nsx_finding f = {
-		.id = x->id, .device = NSX_NONE, .host = top->name,
-		.confidence = NSX_CONF_HIGH, .most_ns = (double)top->ns,
-		.title = nsx_tell(l, "%s%s take%s %s of the %s", x->what,
-				  name, x->id == NSX_ID_host_calls ? "" : "s",
-				  nsx_text_share(l->arena, (double)top->ns, length),
-				  nsx_has_window(t) ?
-					  "window" : "recording"),
-		.evidence = {nsx_tell(l, "%s in %s%s%s",
-				      nsx_tell_ns(l, top->ns),
-				      nsx_text_n(l->arena, (size_t)top->count, x->unit, NULL),
-				      nsx_text_profiled(l->arena, top->profiled_ns, top->ns),
-				      x->own ?: say_thread(d, s))},
-		.recommendation = {x->sampled &&
-				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
-					   x->sampled : x->advice}};
-
-	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
-		if ((double)s->v[i].ns >= MUCH * length && s->v[i].who == top->who)
-			f.evidence[i] = nsx_tell(l, "the next is %s with %s",
-				nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(t, s->v[i].name))),
-				nsx_tell_ns(l, s->v[i].ns));
-	if (x->csv)
-		f.proof[0] = (struct nsx_evidence){
-			.csv = x->csv, .column = x->column,
-			.at = {{x->key, nsx_string(raw)}}};
-	if (top->who)
-		f.proof[0].at[1] = (struct nsx_at){
-			"tid", nsx_int((int64_t)nsx_tid_of(top->who))};
-	nsx_found(l, &f);
+	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name)) ?: NSX_CMP(x->process, y->process);
 }
 
 /* The least time that the busiest thread is on a CPU during MPI calls, because the two times
@@ -227,13 +91,13 @@ static double spun_ms(const struct nsx_detect *d, uint32_t *ret_process)
 				  d->measured->busiest.of_ms);
 }
 
-static void propose_mpi(struct nsx_detect *d, const struct sums *s)
+static void tell_mpi(struct nsx_detect *d, const struct sums *s)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
 	const struct spent *v = s->v;
 	double length_ns = (double)(s->mpi.end_ns - s->mpi.start_ns), spun;
-	uint32_t spinning, process = (uint32_t)v->who;
+	uint32_t spinning, process = v->process;
 	unsigned nsaid = 1;
 	struct nsx_finding f = {.id = NSX_ID_host_mpi,
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = (double)v->ns,
@@ -258,32 +122,177 @@ static void propose_mpi(struct nsx_detect *d, const struct sums *s)
 	for (size_t i = 1; i < s->keys.n && nsaid <= FEW_NEXT; i++)
 		if ((double)v[i].ns >= MUCH * length_ns)
 			f.evidence[nsaid++] = nsx_tell(l, "process %s is in %s for %s%s",
-				nsx_pid_label(t, (uint32_t)v[i].who),
+				nsx_pid_label(t, v[i].process),
 				nsx_tell_name(l, nsx_text(t, v[i].name)), nsx_tell_ns(l, v[i].ns),
 				v[i].is_coll ? say_where_waits_who_comes_last : "");
 	nsx_found(l, &f);
 }
 
-int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
+static int propose_mpi(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct nsx_window told = nsx_host_window(d->trace);
-	double least = MUCH * (double)(told.end_ns - told.start_ns);
+	struct sums *s = nsx_arena_get(d->scratch, sizeof(*s));
 
-	for (size_t i = 0; i <= ARRAY_LEN(sources); i++) {
-		bool is_mpi = i == ARRAY_LEN(sources);
-		struct sums *s = nsx_arena_get(d->scratch, sizeof(*s));
+	nsx_keep_groups(d, &s->keys, &s->v);
+	if (sum_mpi(d, s, err))
+		return err->rc;
+	nsx_sort_r(s->v, s->keys.n, sizeof(*s->v), cmp_spent, (void *)d->trace);
+	if (s->keys.n && s->v->ns > 0)
+		tell_mpi(d, s);
+	return 0;
+}
 
-		nsx_keep_groups(d, &s->keys, &s->v);
-		if ((is_mpi ? sum_mpi : sources[i].sum)(d, s, err))
+/* Adds the function in which most CPU samples in the ranges of a name lie. */
+static int add_sampled_in_range(struct nsx_detect *d, nsx_str range, struct nsx_finding *f,
+				struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_votes *votes = nsx_new_votes(d);
+	struct nsx_winner hot;
+	size_t cursor = 0;
+
+	for (uint32_t i = 0; i < t->nvtx.n; i++)
+		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
+		    nsx_range_label(t, t->nvtx.name[i]) == range &&
+		    nsx_vote_samples(d, votes, 0, nsx_nvtx_thread(t, i), &cursor,
+				     (struct nsx_span){nsx_range_start(&t->nvtx, i),
+						       nsx_range_end(&t->nvtx, i)}, err))
 			return err->rc;
-		nsx_sort_r(s->v, s->keys.n, sizeof(*s->v), cmp_spent, (void *)d->trace);
-		if (!s->keys.n || s->v->ns <= 0)
-			continue;
-		if (is_mpi)
-			propose_mpi(d, s);
-		else if ((double)s->v->ns >= least)
-			no_gpu_propose(d, &sources[i], s);
+	hot = nsx_votes_won(votes, 0);
+	if (hot.frame != NSX_NONE)
+		nsx_add_evidence(f, nsx_tell(d->found, say_samples_in_ranges,
+					     (long long)hot.weight, (long long)hot.all,
+					     nsx_frame_words(d, hot.frame)));
+	return 0;
+}
+
+/* Adds the frame that calls an OS function for longest. */
+static void add_caller(struct nsx_detect *d, nsx_str call, struct nsx_finding *f)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_osrt_sum *most = NULL;
+
+	for (size_t i = 0; i < t->nosrt_sums; i++)
+		if (t->osrt_sum[i].name == call && t->osrt_sum[i].site != NSX_NONE &&
+		    (!most || t->osrt_sum[i].total_ns > most->total_ns))
+			most = &t->osrt_sum[i];
+	if (most)
+		nsx_add_evidence(f, nsx_tell(d->found, say_most_is_called_from,
+					     nsx_frame_words(d, most->site)));
+}
+
+/* Whether one of several threads has most of it while others wait. */
+static bool is_uneven(const struct nsx_blamed *x)
+{
+	return x->nthreads > 1 && 2 * x->most_ns > x->ns && x->wait_ns > x->ns;
+}
+
+static const char *advise_on(const struct nsx_detect *d, const struct nsx_blamed *x)
+{
+	const struct nsx_trace *t = d->trace;
+	bool is_waited_for = 2 * x->wait_ns > x->ns;
+	enum nsx_awaited awaited;
+	const char *name = nsx_text(t, x->call ? x->call : x->wait);
+
+	if (x->is_cuda)
+		return say_see_whether_start_cuda;
+	if (is_uneven(x))
+		return nsx_tell(d->found, say_give_thread_less,
+				(long long)nsx_tid_of(x->global_tid));
+	if (!x->call)
+		return is_waited_for && (strstr(name, "mutex") || strstr(name, "rwlock") ||
+					 strstr(name, "spin")) ? say_hold_lock_for_less :
+		       is_waited_for ? say_others_wait_for_it :
+		       t->samples.n ? say_look_at_functions_runs : say_look_inside_range_first;
+	switch (nsx_purpose_of(name, &awaited)) {
+	case NSX_OS_SLEEP:
+		return nsx_tell(d->found, say_wait_event_there_not_fixed,
+				nsx_tell_name(d->found, name));
+	case NSX_OS_FILES:
+		return say_do_it_on_another_thread;
+	case NSX_OS_STREAMS:
+		return strstr(name, "read") ? say_see_what_it_reads : say_do_it_on_another_thread;
+	case NSX_OS_EVENTS:
+	case NSX_OS_NETWORK:
+		return say_see_what_it_waits_for;
+	default:
+		return strstr(name, "system") || strstr(name, "popen") || strstr(name, "fork") ?
+			       say_start_fewer_processes :
+		       nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
+			       say_find_out_what_waits_where :
+			       say_find_out_what_waits_with;
 	}
+}
+
+/* "usleep in `load`", "`train`" */
+static const char *blamed_name(const struct nsx_detect *d, const struct nsx_blamed *x)
+{
+	struct nsx_findings *l = d->found;
+	const char *range = nsx_tell_name(l, nsx_text(d->trace, x->range));
+	const char *call = nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(d->trace, x->call)));
+
+	return !x->call ? range : x->range ? nsx_tell(l, "%s in %s", call, range) : call;
+}
+
+/* *is_explained: whether a finding has said how time is shared. */
+static int tell_blamed(struct nsx_detect *d, const struct nsx_blamed *x, struct nsx_finding *f,
+		       bool *is_explained, struct nsx_err *err)
+{
+	struct nsx_findings *l = d->found;
+	const char *part = nsx_tell_ns(l, x->ns), *whole = nsx_tell_ns(l, x->thread_ns);
+
+	f->evidence[0] = nsx_tell(l, "%s in %s%s%s%s", whole,
+		nsx_text_n(l->arena, x->count, x->call ? "call" : "range", NULL),
+		x->nthreads > 1 ? nsx_tell(l, " on %u threads", x->nthreads) : "",
+		nsx_text_profiled(l->arena, x->profiled_ns, x->thread_ns),
+		x->call ? "" : say_not_counting_ranges_inside);
+	if (is_uneven(x))
+		nsx_add_evidence(f, nsx_tell(l, say_most_of_it_on_thread,
+			(long long)nsx_tid_of(x->global_tid),
+			nsx_text_share(l->arena, x->most_ns, x->ns)));
+	if (x->wait)
+		nsx_add_evidence(f, nsx_tell(l, say_others_wait_meanwhile,
+			nsx_tell_ns(l, x->wait_ns), nsx_tell_name(l, nsx_text(d->trace, x->wait))));
+	if (x->call && !x->is_cuda)
+		add_caller(d, x->call, f);
+	else if (!x->call && add_sampled_in_range(d, x->range, f, err))
+		return err->rc;
+	if (!strcmp(part, whole))
+		return 0;
+	nsx_add_evidence(f, nsx_tell(l, "%s of the program's time%s", part,
+				     *is_explained ? "" : say_where_several_work));
+	*is_explained = true;
+	return 0;
+}
+
+static int propose_blamed(struct nsx_detect *d, const struct nsx_blamed *x, double length_ns,
+			  bool *is_explained, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_findings *l = d->found;
+	const char *name = blamed_name(d, x);
+	const char *what = nsx_tell(l, x->call ? "calls of %s" : "the NVTX range %s", name);
+	struct nsx_finding f = {
+		.id = !x->call ? NSX_ID_host_ranges :
+		      x->is_cuda ? NSX_ID_host_calls : NSX_ID_host_os_calls,
+		.subject = name, .device = NSX_NONE, .host = x->call ? x->call : x->range,
+		.confidence = NSX_CONF_HIGH, .most_ns = x->ns,
+		.title = nsx_tell(l, "%s take%s %s of the %s", what, x->call ? "" : "s",
+				  nsx_text_share(l->arena, x->ns, length_ns),
+				  nsx_has_window(t) ? "window" : "recording"),
+		.recommendation = {advise_on(d, x)}};
+
+	if (tell_blamed(d, x, &f, is_explained, err))
+		return err->rc;
+	if (!x->call)
+		f.proof[0] = (struct nsx_evidence){
+			.csv = "nvtx_ranges", .column = "exclusive_ms",
+			.at = {{"range_name", nsx_string(nsx_text(t, x->range))}}};
+	else if (!x->is_cuda)
+		f.proof[0] = (struct nsx_evidence){
+			.csv = "os_runtime", .column = "total_time_ms",
+			.at = {{"tid", nsx_int((int64_t)nsx_tid_of(x->global_tid))},
+			       {"api_name", nsx_string(nsx_text(t, x->call))}}};
+	nsx_found(l, &f);
 	return 0;
 }
 
@@ -361,7 +370,7 @@ static int propose_sampled(struct nsx_detect *d, struct nsx_err *err)
 }
 
 /* Proposes the thread that is on a CPU most, unless it mostly spins in MPI. */
-int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
+static int propose_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	const struct nsx_measured *m = d->measured;
@@ -398,4 +407,32 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 					     nsx_text_n(l->arena, d->trace->ngpus, "GPU", NULL)));
 	nsx_found(l, &f);
 	return 0;
+}
+
+int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_window told = nsx_host_window(t);
+	double length_ns = nsx_has_window(t) ? (double)(told.end_ns - told.start_ns) :
+					       (double)nsx_recorded_ns(t, d->measured);
+	struct nsx_blamed v[NSX_MOST_BLAMED];
+	bool is_explained = false, is_told = false; /* is_told: what the busiest thread does */
+	size_t n;
+
+	if (nsx_find_blame(t, d->facts, v, &n, err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t flags = 0;
+
+		/* A wait for GPU work tells nothing where that work was not recorded. */
+		if ((!v[i].range && !v[i].call) || v[i].ns < MUCH * length_ns ||
+		    (v[i].is_cuda && nsx_classify_call(nsx_text(t, v[i].call), &flags) ==
+					     NSX_CALL_SYNC))
+			continue;
+		if (propose_blamed(d, &v[i], length_ns, &is_explained, err))
+			return err->rc;
+		is_told |= !v[i].call &&
+			   (int64_t)nsx_tid_of(v[i].global_tid) == d->measured->busiest.tid;
+	}
+	return propose_mpi(d, err) ?: is_told ? 0 : propose_busiest(d, err);
 }

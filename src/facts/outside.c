@@ -1,6 +1,54 @@
 /* outside.c - iterates over OS calls, MPI calls and MPI ranges as one list. */
 #include "facts/outside.h"
 
+const char *const nsx_os_purpose_names[] = {
+	[NSX_OS_LOCKS] = "locks", [NSX_OS_PROCESSES] = "threads and processes",
+	[NSX_OS_SLEEP] = "sleep", [NSX_OS_EVENTS] = "events", [NSX_OS_FILES] = "files",
+	[NSX_OS_NETWORK] = "network", [NSX_OS_STREAMS] = "files or sockets",
+	[NSX_OS_DRIVERS] = "drivers", [NSX_OS_MEMORY] = "memory", [NSX_OS_OTHER] = "other",
+};
+
+enum nsx_os_purpose nsx_purpose_of(const char *name, enum nsx_awaited *ret)
+{
+	/* The first line with a word that the name contains decides. */
+	static const struct {
+		enum nsx_os_purpose purpose;
+		enum nsx_awaited awaited;
+		const char *words[22];
+	} lines[] = {
+		{NSX_OS_LOCKS, NSX_AWAITS_THREAD,
+		 {"mutex", "cond_", "sem_", "rwlock", "futex", "spin", "barrier"}},
+		{NSX_OS_PROCESSES, NSX_AWAITS_THREAD, {"_join"}},
+		{NSX_OS_PROCESSES, NSX_AWAITS_UNKNOWN,
+		 {"pthread_", "wait4", "waitpid", "waitid", "fork", "exec", "clone", "system",
+		  "popen"}},
+		{NSX_OS_SLEEP, NSX_AWAITS_TIME, {"sleep"}},
+		{NSX_OS_EVENTS, NSX_AWAITS_REQUEST, {"epoll"}},
+		{NSX_OS_EVENTS, NSX_AWAITS_INPUT, {"poll", "select"}},
+		{NSX_OS_FILES, NSX_AWAITS_UNKNOWN,
+		 {"open", "creat", "pread", "pwrite", "fread", "fwrite", "sync", "fflush",
+		  "fclose", "fget", "fput", "getline", "stat", "seek", "readdir", "closedir",
+		  "unlink", "rename", "trunc", "falloc", "sendfile", "mkdir"}},
+		{NSX_OS_NETWORK, NSX_AWAITS_INPUT, {"recv"}},
+		{NSX_OS_NETWORK, NSX_AWAITS_REQUEST, {"accept"}},
+		{NSX_OS_NETWORK, NSX_AWAITS_UNKNOWN,
+		 {"send", "connect", "socket", "addrinfo", "gethost", "listen", "bind"}},
+		{NSX_OS_STREAMS, NSX_AWAITS_UNKNOWN, {"read", "write", "close"}},
+		{NSX_OS_DRIVERS, NSX_AWAITS_UNKNOWN, {"ioctl"}},
+		{NSX_OS_MEMORY, NSX_AWAITS_UNKNOWN,
+		 {"mmap", "munmap", "mprotect", "madvise", "mlock", "brk"}},
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(lines); k++)
+		for (const char *const *w = lines[k].words; w < lines[k].words + 22 && *w; w++)
+			if (strstr(name, *w)) {
+				*ret = lines[k].awaited;
+				return lines[k].purpose;
+			}
+	*ret = NSX_AWAITS_UNKNOWN;
+	return NSX_OS_OTHER;
+}
+
 /* Whether ranges of an NVTX domain are MPI calls. They are used if there is no table of MPI calls.
  */
 static bool is_mpi_domain(const struct nsx_trace *t, uint32_t domain)

@@ -6,6 +6,25 @@
 #include "base/span.h"
 #include "trace/trace.h"
 
+/* what a wait is for, by the name of the operating system call */
+enum nsx_awaited {
+	NSX_AWAITS_UNKNOWN = 1, /* or the call does not wait                */
+	NSX_AWAITS_TIME,
+	NSX_AWAITS_REQUEST, /* the request of a client, from outside the program */
+	NSX_AWAITS_INPUT, /* data from outside, or from another process of the program */
+	NSX_AWAITS_THREAD,
+};
+/* The purpose of an operating system call. No name tells whether read and write use a file, a pipe
+ * or a socket.
+ */
+enum nsx_os_purpose {
+	NSX_OS_LOCKS, NSX_OS_PROCESSES, NSX_OS_SLEEP, NSX_OS_EVENTS, NSX_OS_FILES,
+	NSX_OS_NETWORK, NSX_OS_STREAMS, NSX_OS_DRIVERS, NSX_OS_MEMORY, NSX_OS_OTHER,
+	NSX_N_OS_PURPOSES
+};
+extern const char *const nsx_os_purpose_names[NSX_N_OS_PURPOSES]; /* "locks", ...  */
+enum nsx_os_purpose nsx_purpose_of(const char *name, enum nsx_awaited *ret);
+
 struct nsx_outside {
 	uint32_t thread;
 	nsx_str name;

@@ -111,7 +111,7 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 	struct nsx_outside o;
 
 	for (size_t i = 0; f->id == NSX_ID_host_ranges && i < x->n; i++)
-		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
+		if (x->kind[i] == NSX_NVTX_STACK && nsx_range_label(p->t, x->name[i]) == f->host)
 			add_place(p, nsx_range_start(x, i), nsx_range_end(x, i));
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
 		if (nsx_call_name(c, i) == f->host && !(c->flags[i] & NSX_CALL_NESTED))

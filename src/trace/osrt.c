@@ -1,5 +1,6 @@
 /* osrt.c - OS runtime calls, summed by thread and name while they are read. Single rows are kept
- * only where analyses need them: outermost calls of threads that launch GPU work.
+ * only where analyses need them: outermost calls of threads that launch GPU work, or of all threads
+ * if the trace has no GPU work.
  */
 #include "base/stat.h"
 #include "trace/load.h"
@@ -10,6 +11,7 @@ static const enum nsx_field fields[] = {
 };
 
 struct row {
+	uint64_t global_tid;
 	int64_t start_ns, end_ns;
 	nsx_str name;
 	uint32_t thread, stack;
@@ -63,13 +65,14 @@ static int osrt_read_row(struct nsx_part *p, const struct nsx_val *v, struct nsx
 	sum->count += nsx_starts_inside(t, row.start_ns);
 	nsx_add_to(&sum->total_ns, ns);
 	sum->max_ns = NSX_MAX(sum->max_ns, ns);
+	row.global_tid = key.w[0];
 	row.thread = nsx_thread_find(t, key.w[0]);
-	if (row.thread == NSX_NONE || !t->thread[row.thread].launches)
+	if (t->has_gpu_work && (row.thread == NSX_NONE || !t->thread[row.thread].launches))
 		return 0;
 	return nsx_push(own->rows, own->n, own->cap, "OSRT calls", err, row);
 }
 
-NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
+NSX_ORDER(cmp_rows, struct row, UP(global_tid), UP(start_ns), DOWN(end_ns));
 
 NSX_ORDER_IN(osrt_cmp_sums, struct nsx_osrt_sum, struct nsx_trace, UP(x->global_tid),
 	     BY(nsx_str_cmp(c->strings, x->name, y->name)), UP(x->site));
@@ -108,6 +111,7 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 	NSX_AT_EXIT(nsx_free_at) struct row *all = NULL;
 	size_t total = 0, cap = 0;
 	int64_t *start, *end;
+	uint64_t *global_tid;
 	nsx_str *name;
 	uint32_t *thread, *stack;
 
@@ -119,20 +123,22 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 		total += own[p].n;
 	}
 	nsx_sort(all, total, sizeof(*all), cmp_rows);
-	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, name, thread, stack))
+	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, global_tid, name,
+			   thread, stack))
 		return err->rc;
 	for (size_t i = 0; i < total; i++) {
-		struct nsx_thread *th = &t->thread[all[i].thread];
+		struct nsx_thread *th = all[i].thread == NSX_NONE ? NULL : &t->thread[all[i].thread];
 
-		if (!th->nosrt++)
+		if (th && !th->nosrt++)
 			th->osrt_at = (uint32_t)i;
+		global_tid[i] = all[i].global_tid;
 		start[i] = all[i].start_ns;
 		end[i] = all[i].end_ns;
 		name[i] = all[i].name;
 		thread[i] = all[i].thread;
 		stack[i] = all[i].stack;
 	}
-	t->osrt = (struct nsx_osrt){total, start, end, name, thread, stack};
+	t->osrt = (struct nsx_osrt){total, start, end, global_tid, name, thread, stack};
 	return 0;
 }
 

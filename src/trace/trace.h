@@ -274,12 +274,15 @@ struct nsx_domain { /* ordered by (process, domain id) */
 	bool is_library;
 	bool is_nccl;
 };
-/* Outermost OSRT calls of threads that launch work, ordered by (thread, start, ...). */
+/* Outermost OSRT calls of threads that launch work or, in a trace without GPU work, of all threads.
+ * Ordered by (global tid, start, ...).
+ */
 struct nsx_osrt {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
+	const uint64_t *global_tid;
 	const nsx_str *name;
-	const uint32_t *thread;
+	const uint32_t *thread; /* NSX_NONE: the thread has no other rows    */
 	const uint32_t *stack; /* NSX_NONE: not recorded                     */
 };
 /* Totals of all outermost OSRT calls. */

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Each rule that concludes something has findings on a capture that was measured on a GPU, or on two
 # real captures; otherwise rules.tsv says why the rule stays. Each id of finding.def has a line there,
-# and has findings on the captures that the line names: those of measured/, and of ../shared if that
-# exists.
+# and has findings on the captures that the line names: those of measured/ and examples/, and of ../shared
+# if that exists.
 # usage: rules.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 ln -s "$tests/fixtures/_schema" _schema
@@ -13,13 +13,15 @@ holds 'each id of finding.def has one line in rules.tsv' diff ids lines
 # A line is ID CAPTURES WHY. It has either enough captures or a reason, not both.
 few() {
 	awk -F '\t' 'NR > 1 { n = split($2, v, " "); real = 0
-		for (i = 1; i <= n; i++) real += v[i] ~ /^measured/ ? 2 : v[i] ~ /^(traces|reports)/
+		for (i = 1; i <= n; i++) real += v[i] ~ /^measured/ ? 2 : v[i] ~ /^(traces|reports|examples)/
 		if ((real >= 2) != ($3 == "")) print $1 ": " $2 ": " $3 }' "$tests/rules.tsv" | grep .
 }
 holds 'a rule has enough captures, or says why it has not' not few
 told() { # CAPTURE: writes the ids of its findings to the file ids.CAPTURE
 	out=ids.$(echo "$1" | tr / .) name=${1#measured/} file=$shared/$1
-	case $1 in measured/*)
+	case $1 in
+	examples/*) file=$root/$1 ;;
+	measured/*)
 		file=$name.sqlite
 		if [ -e "$tests/measured/$name.sql" ]; then cp "$tests/measured/$name.sql" .
 		else gzip -dc "$tests/measured/$name.sql.gz" >"$name.sql"; fi

@@ -266,7 +266,7 @@ static int call_sites_add_os_calls(struct sites *x, struct nsx_err *err)
 		uint32_t thread = t->osrt.thread[i];
 		uint32_t site = nsx_site(t, t->osrt.stack[i]);
 
-		if (site == NSX_NONE)
+		if (site == NSX_NONE || thread == NSX_NONE)
 			continue;
 		s = find_site_sum(x, OS, t->thread[thread].global_tid,
 				  t->osrt.name[i], site, 0, err);

@@ -1,4 +1,5 @@
 /* os_runtime.c - OS runtime calls by thread and function, summed by the loader. */
+#include "facts/outside.h"
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                                                 \
@@ -23,40 +24,6 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kinds", NSX_COLS(kind_cols)},
 };
 
-/* The purpose of a call: the first kind with a word that its name contains. No name tells
- * whether read and write use a file, a pipe or a socket.
- */
-static const struct kind {
-	const char *name, *words[22];
-} kinds[] = {
-	{"locks", {"mutex", "cond_", "sem_", "rwlock", "futex", "spin",
-		   "barrier"}},
-	{"threads and processes", {"pthread_", "wait4", "waitpid", "waitid",
-				   "fork", "exec", "clone", "system", "popen"}},
-	{"sleep", {"sleep"}},
-	{"events", {"poll", "select"}},
-	{"files", {"open", "creat", "pread", "pwrite", "fread", "fwrite",
-		   "sync", "fflush", "fclose", "fget", "fput", "getline",
-		   "stat", "seek", "readdir", "closedir", "unlink", "rename",
-		   "trunc", "falloc", "sendfile", "mkdir"}},
-	{"network", {"recv", "send", "connect", "accept", "socket", "addrinfo",
-		     "gethost", "listen", "bind"}},
-	{"files or sockets", {"read", "write", "close"}},
-	{"drivers", {"ioctl"}},
-	{"memory", {"mmap", "munmap", "mprotect", "madvise", "mlock", "brk"}},
-	{"other", {""}},
-};
-enum { NKINDS = ARRAY_LEN(kinds) };
-
-static unsigned os_call_kind(const char *name)
-{
-	for (unsigned k = 0; k < NKINDS - 1; k++)
-		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) && kinds[k].words[i]; i++)
-			if (strstr(name, kinds[k].words[i]))
-				return k;
-	return NKINDS - 1;
-}
-
 enum { MOST_SHOWN = 3 }; /* greatest number of rows in Markdown             */
 #define SLIGHT 0.01	 /* rows below this share of the first row are not shown */
 
@@ -66,13 +33,13 @@ struct spent {
 
 static void fill_kinds(const struct spent *v, struct nsx_table *table)
 {
-	for (unsigned k = 0; k < NKINDS; k++) {
+	for (unsigned k = 0; k < NSX_N_OS_PURPOSES; k++) {
 		struct nsx_cell *row;
 
 		if (!v[k].total_ns && !v[k].count)
 			continue;
 		row = nsx_add_row(table);
-		row[K_KIND] = nsx_string(kinds[k].name);
+		row[K_KIND] = nsx_string(nsx_os_purpose_names[k]);
 		row[K_COUNT] = nsx_int(v[k].count);
 		row[K_TOTAL] = nsx_ms(v[k].total_ns);
 		row[K_LAUNCH] = nsx_ms(v[k].launch_ns);
@@ -121,7 +88,8 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *by_kind = nsx_add_table(out, &layouts[1]);
-	struct spent spent[NKINDS] = {{0}}, *x;
+	struct spent spent[NSX_N_OS_PURPOSES] = {{0}}, *x;
+	enum nsx_awaited awaited;
 	int64_t launch_ns = 0;
 
 	for (size_t i = 0; i < t->nosrt_sums;) {
@@ -143,7 +111,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		row[ON_LAUNCH] = nsx_launches_cell(t, s->global_tid);
 		on_launch_ns = row[ON_LAUNCH].u.b ? s->total_ns : 0;
 		nsx_add_to(&launch_ns, on_launch_ns);
-		x = &spent[os_call_kind(nsx_text(t, s->name))];
+		x = &spent[nsx_purpose_of(nsx_text(t, s->name), &awaited)];
 		x->count += s->count;
 		nsx_add_to(&x->total_ns, s->total_ns);
 		nsx_add_to(&x->launch_ns, on_launch_ns);

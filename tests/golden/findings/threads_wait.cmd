@@ -1,0 +1,1 @@
+explain @threads_wait --pass findings --md

@@ -1,0 +1,1 @@
+explain @uneven_threads --pass findings --md
