@@ -194,7 +194,7 @@ static int describe_spans(struct nsx_answer *a, const struct nsx_finding *f, str
 	nsx_sort(v, all.n, sizeof(*v), cmp_spans);
 	if (costs)
 		nsx_put(a->out, "spans", nsx_int((int64_t)all.n));
-	nsx_md_bullet(a->out, "%s %s%s%s:", costs ? "it costs in" : "it concerns",
+	nsx_md_bullet(a->out, "%s %s%s%s:", costs ? "it costs time in" : "it concerns",
 		      all.n == NSX_MAX_PLACES && !costs ? "at least " : "",
 		      nsx_text_n(arena, all.n, "place", NULL),
 		      all.n > 1 ? ", the longest first" : "");
