@@ -103,7 +103,7 @@ static int print_csv(const struct nsx_table *table, int64_t limit, struct nsx_er
 {
 	struct nsx_table t = *table;
 
-	if (limit && (size_t)limit < t.nrows) { /* there is no row for the rest */
+	if (limit && (size_t)limit < t.nrows) { /* drops the row for the rest, too */
 		t.nrows = (size_t)limit;
 		t.packed = NULL;
 		t.nrest = 0;
@@ -190,10 +190,10 @@ const struct nsx_cmd nsx_cmd_ask = {
 	.name = "ask",
 	.usage = "TRACE QUESTION [ARGUMENT] [OPTIONS]",
 	.summary = "ask a trace: what ran then, why that gap, who launched it",
-	.doc = "Answers one question. Each answer says of which window it is, how far it can be "
-	       "trusted, and what to ask next.\n\n"
-	       "Instants are taken as reports print them (60.331s), as seconds from the first "
-	       "event (1.5), or as the trace's nanoseconds (5ns).",
+	.doc = "Answers one question. Each answer says which window it is about, how far it can "
+	       "be trusted, and what to ask next.\n\n"
+	       "An instant is written as reports print it (60.331s), as seconds from the first "
+	       "event (1.5), or as nanoseconds of the trace (5ns).",
 	.examples = "nsys-explain ask run.sqlite findings\n"
 		    "nsys-explain ask run.sqlite at 60.331s\n"
 		    "nsys-explain ask run.sqlite window 60.33s..60.34s --json\n"

@@ -17,10 +17,10 @@ static const struct nsx_opt opts[] = {
 enum { SET, LIST, SHOW, ACCEPT };
 static const struct nsx_operand verbs[] = {
 	[SET] = {"set", "NAME TRACE|DIGEST...", false, "keep these runs under a new name"},
-	[LIST] = {"list", NULL, false, "the names, and how long a step takes"},
-	[SHOW] = {"show", "NAME", false, "its runs, and what it was before"},
+	[LIST] = {"list", NULL, false, "all names, and how long a step takes in each"},
+	[SHOW] = {"show", "NAME", false, "the runs of this name, and the former ones"},
 	[ACCEPT] = {"accept", "NAME TRACE|DIGEST...", false,
-		    "put these runs in the place of those that were kept"},
+		    "replace the runs of this name"},
 };
 
 static struct nsx_operand baseline_operand(unsigned i)
@@ -128,22 +128,23 @@ static int cmd_baseline_run(void *args, int n, char **operands, struct nsx_err *
 const struct nsx_cmd nsx_cmd_baseline = {
 	.name = "baseline",
 	.usage = "set|accept NAME TRACE|DIGEST... | show NAME | list [--store DIR]",
-	.summary = "keep runs under a name, to compare others with",
+	.summary = "keep runs under a name, to compare other runs with them",
 	.doc = "Keeps the digest of each run (nsys-explain digest) in a folder of its own, with "
-	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or a "
-	       "repository hold. 'nsys-explain diff --against NAME AFTER' compares with them. "
-	       "Three runs or more tell how much runs of the same code differ.\n\n"
-	       "Where nothing repeats, the whole runs are compared. To remove a baseline, delete its "
-	       "folder.",
+	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or "
+	       "a repository can hold. 'nsys-explain diff --against NAME AFTER' compares other "
+	       "runs with them. Three runs or more show how much runs of the same code "
+	       "differ.\n\n"
+	       "Where nothing repeats, the whole runs are compared. To remove a baseline, delete "
+	       "its folder.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
 	.operands_title = "actions", .operand = baseline_operand,
 	.noperands = ARRAY_LEN(verbs),
-	.examples = "nsys-explain baseline set main run1.nsys-rep run2.nsys-rep "
-		    "run3.nsys-rep  # three runs of what is good\n"
-		    "nsys-explain diff --against main new.nsys-rep --gate step:+3%  # "
-		    "and one of what is new\n"
-		    "nsys-explain baseline accept main new.nsys-rep --why 'larger "
-		    "batch'  # which is to be the measure from now on",
+	.examples = "nsys-explain baseline set main run1.nsys-rep run2.nsys-rep run3.nsys-rep  # "
+		    "three runs of the good version\n"
+		    "nsys-explain diff --against main new.nsys-rep --gate step:+3%  # compares "
+		    "the new version with them\n"
+		    "nsys-explain baseline accept main new.nsys-rep --why 'larger batch'  # from "
+		    "now on, runs are compared with this one",
 	NSX_ARGS(struct args, .store = NSX_STORE),
 	.run = cmd_baseline_run,
 };

@@ -44,10 +44,10 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "export", NULL, NULL, FLAG, export,
 	    "export to trace.sqlite with nsys in any case, not only if the "
 	    "report has content that this program cannot read"),
-	OPT(0, "convert", NULL, NULL, FLAG, convert, "write trace.pftrace for Perfetto as well"),
+	OPT(0, "convert", NULL, NULL, FLAG, convert, "also write trace.pftrace for Perfetto"),
 	OPT(0, "digest", NULL, NULL, FLAG, digest,
-	    "write trace.nsxd as well, for fleet: of many ranks only digests "
-	    "need to leave their hosts"),
+	    "also write the digest trace.nsxd, for fleet: traces of many ranks "
+	    "can then stay on their hosts"),
 	OPT(0, "no-explain", NULL, NULL, FLAG, no_explain, "stop after the capture"),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and the usual folders)"),
@@ -376,32 +376,32 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.name = "capture",
 	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
 	.summary = "record a command with nsys and explain it at once",
-	.doc = "Runs the command under nsys profile with options that this version of nsys knows: "
-	       "CUDA, NVTX and OS runtime calls, CUDA graphs node by node, memory usage, no CPU "
-	       "samples. That is what the presets basic and graphs record. nccl adds the ranges of "
-	       "NCCL, nvlink those and GPU counters, memory the page faults of unified memory, "
-	       "full all of these.\n\n"
-	       "The result folder holds trace.nsys-rep, its export trace.sqlite where that was "
+	.doc = "Runs the command under nsys profile with options that this version of nsys "
+	       "knows: CUDA, NVTX and OS runtime calls, CUDA graphs node by node, memory usage, "
+	       "no CPU samples. That is what the presets basic and graphs record. The preset "
+	       "nccl adds the ranges of NCCL, nvlink adds these ranges and GPU counters, memory "
+	       "adds the page faults of unified memory, and full adds all of these.\n\n"
+	       "The result folder holds trace.nsys-rep, its export trace.sqlite if that was "
 	       "needed or asked for, the report and nsys_capture.json, which says what was done "
-	       "and what went wrong. Under a launcher that numbers its ranks, these names hold the "
-	       "number, so that ranks may share the folder; --digest writes for each what "
-	       "'nsys-explain fleet' reads.\n\n"
+	       "and what went wrong. Under a launcher that numbers its ranks, these names hold "
+	       "the number, so that ranks may share the folder; --digest writes a digest of each "
+	       "rank, which 'nsys-explain fleet' reads.\n\n"
 	       "A service, such as an LLM server, is started once with nsys launch "
 	       "--session-new=NAME, and recorded with --session NAME as often as you like.\n\n"
-	       "Ctrl-C ends the command and keeps what was recorded; a second one discards "
-	       "the recording. When the capture is over, everything that it started is ended, "
+	       "Ctrl-C ends the command and keeps what was recorded; a second one discards the "
+	       "recording. When the capture is over, everything that it started is ended, "
 	       "too.\n\n"
-	       "The exit code is the command's own where that is not 0, 130 after Ctrl-C, 3 if "
-	       "there is no capture, or one without any event.",
+	       "The exit code is that of the command if it is not 0, 130 after Ctrl-C, and 3 if "
+	       "there is no capture or the capture has no event.",
 	.examples =
 		"nsys-explain capture -- python train.py --steps 50  # record "
 		"and explain a run\n"
 		"nsys-explain capture --duration 60 --preset nccl -o run1 -- "
 		"torchrun train.py  # one minute of a long job\n"
 		"srun nsys-explain capture --digest --no-explain -o run1 -- "
-		"./app  # one file a rank, then: nsys-explain fleet run1/*.nsxd\n"
-		"nsys-explain capture --session serve --duration 20  # of a "
-		"service under nsys launch\n"
+		"./app  # one file for each rank, then: nsys-explain fleet run1/*.nsxd\n"
+		"nsys-explain capture --session serve --duration 20  # record "
+		"a service under nsys launch\n"
 		"nsys-explain capture --extra-nsys '-c cudaProfilerApi' -- "
 		"./app  # only what the program marks\n",
 	.opts = opts,

@@ -292,7 +292,7 @@ static int cmd_completion_run(void *args NSX_UNUSED, int n, char **words, struct
 const struct nsx_cmd nsx_cmd_completion = {
 	.name = "completion",
 	.usage = "bash|zsh|fish",
-	.summary = "completion for a shell, to be read by it",
+	.summary = "print the completion script of a shell",
 	.doc = "Prints what a shell needs to complete commands, options and "
 	       "questions. 'make install' puts it where shells look.",
 	.examples = "source <(nsys-explain completion bash)\n"

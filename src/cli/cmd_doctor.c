@@ -109,7 +109,7 @@ static int cmd_doctor_run(void *args, int n, char **operands NSX_UNUSED, struct 
 const struct nsx_cmd nsx_cmd_doctor = {
 	.name = "doctor",
 	.usage = "[--json]",
-	.summary = "say what this machine can record, and why not",
+	.summary = "say what this machine can record, and what prevents the rest",
 	.doc = "Looks at nsys and its age, the driver and the GPUs, the rights that CPU samples "
 	       "and GPU counters need, containers, other programs that hold the counters, and room "
 	       "on disk. Each line is ok, warn or fail, with what would fix it. A warning about "

@@ -30,12 +30,12 @@ static int cmd_ledger_run(void *args NSX_UNUSED, int n, char **operands, struct 
 const struct nsx_cmd nsx_cmd_ledger = {
 	.name = "ledger",
 	.usage = "FILE...",
-	.summary = "how often findings kept what they promised",
+	.summary = "show how often findings kept what they promised",
 	.doc = "Sums up what verify --ledger and diff --ledger wrote, by kind of finding: "
 	       "how many promises there were, how many were kept, and the median of what "
 	       "was won, where 1 is all that was promised.",
-	.examples = "nsys-explain verify before.sqlite after.sqlite --ledger won.tsv  # a "
-		    "line a finding\n"
+	.examples = "nsys-explain verify before.sqlite after.sqlite --ledger won.tsv  # one "
+		    "line for each finding\n"
 		    "nsys-explain ledger won.tsv  # after some changes",
 	.run = cmd_ledger_run,
 };

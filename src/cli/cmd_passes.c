@@ -29,6 +29,6 @@ const struct nsx_cmd nsx_cmd_passes = {
 	.doc = "Lists the analyses in the order of the report. The ids are those of --pass, --skip "
 	       "and --explain, and the keys of report.json. An analysis whose needs a trace does "
 	       "not meet says so in the report; 'nsys-explain schema TRACE' tells beforehand.",
-	.examples = "nsys-explain passes  # all of them",
+	.examples = "nsys-explain passes",
 	.run = cmd_passes_run,
 };

@@ -322,11 +322,11 @@ static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *er
 const struct nsx_cmd nsx_cmd_schema = {
 	.name = "schema",
 	.usage = "TRACE [--json]",
-	.summary = "what is in a trace, and which analyses can use it",
-	.doc = "Lists the tables of an export: which are read, with the columns they lack and "
-	       "those nothing here reads; which are absent (an export leaves empty tables out); "
-	       "which are not known. Then the analyses, and what each one misses. No row is "
-	       "printed.",
+	.summary = "show what is in a trace, and which analyses can use it",
+	.doc = "Lists the tables of an export: those that are read, with the columns that they "
+	       "lack and the columns that nothing reads; those that are absent (an export leaves "
+	       "empty tables out); and those that are not known. Then lists the analyses, and "
+	       "what each one lacks. Prints no row.",
 	.examples = "nsys-explain schema run.sqlite  # for people\n"
 		    "nsys-explain schema run.sqlite --json | jq .analyses  # for scripts",
 	.opts = opts,

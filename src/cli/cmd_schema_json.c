@@ -30,7 +30,7 @@ static int cmd_schema_json_run(void *args NSX_UNUSED, int n, char **operands,
 const struct nsx_cmd nsx_cmd_schema_json = {
 	.name = "schema-json",
 	.usage = "[report|brief|diff|fleet|findings|tool:NAME]",
-	.summary = "JSON Schemas of what this program writes",
+	.summary = "print JSON Schemas of what this program writes",
 	.doc = "Prints the JSON Schema (2020-12) of report.json, of the first page, of diff.json, "
 	       "of the report.json of a fleet, of the findings in a report, or of a call of a tool "
 	       "of 'mcp': its arguments and its structuredContent. Without a name it lists the "

@@ -69,10 +69,10 @@ static int cmd_skill_run(void *args, int n, char **operands NSX_UNUSED, struct n
 const struct nsx_cmd nsx_cmd_skill = {
 	.name = "skill",
 	.usage = "[-o DIR]",
-	.summary = "instructions for an agent that uses this command line",
-	.doc = "Writes SKILL.md and what it refers to, as agents read them: how "
-	       "to capture, explain, ask, change and compare with this version "
-	       "of the program. Nothing of yours is replaced.",
+	.summary = "write instructions for agents that use this command line",
+	.doc = "Writes SKILL.md and the files that it refers to, in the form that agents read: "
+	       "how to capture, explain, ask, change and compare with this version of the "
+	       "program. Replaces no file of yours.",
 	.examples = "nsys-explain skill -o .claude/skills/nsys-explain",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),

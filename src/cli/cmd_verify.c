@@ -12,7 +12,7 @@ struct args {
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT(0, "finding", NULL, "N", INT, finding,
-	    "only this one, by its number among the findings before", .most = INFINITY),
+	    "only this finding, by its number in the report of BEFORE", .most = INFINITY),
 	NSX_OPT_LEDGER(struct args),
 	NSX_OPT_THREADS(struct args),
 };
@@ -70,14 +70,15 @@ static int cmd_verify_run(void *args, int n, char **operands, struct nsx_err *er
 const struct nsx_cmd nsx_cmd_verify = {
 	.name = "verify",
 	.usage = "BEFORE AFTER [--finding N] [--ledger FILE]",
-	.summary = "whether what the first report promised was won",
-	.doc = "Of each finding of BEFORE that is gone in AFTER, or costs less than half: what it "
-	       "promised, and what was won. If several are gone, the gain of all of them together "
-	       "counts for each. A promise is kept if 0.8 to 1.25 times as much was won, or as "
-	       "much as its range says. Exit 0: all were kept; 1: not, or no finding is gone, or the sides "
-	       "cannot be compared.",
+	.summary = "check whether the gains that the first report promised were won",
+	.doc = "Looks at each finding of BEFORE that is gone in AFTER, or costs less than half "
+	       "there, and says what it promised and what was won. If several are gone, the gain "
+	       "of all of them together counts for each. A promise is kept if 0.8 to 1.25 times "
+	       "as much was won, or an amount within its range.\n\n"
+	       "Exit codes: 0 all promises were kept; 1 one was not kept, no finding is gone, or "
+	       "the sides cannot be compared.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),
-	.examples = "nsys-explain verify before.sqlite after.sqlite  # all of them\n"
+	.examples = "nsys-explain verify before.sqlite after.sqlite\n"
 		    "nsys-explain verify before.sqlite after.sqlite --finding 1",
 	NSX_ARGS(struct args),
 	.run = cmd_verify_run,
