@@ -5,7 +5,7 @@
  * if it is only there. Its columns have the names used in tables/. All rows are included.
  * Units are the suffixes of names: _ns, _us, _ms, _s, _pct, _bytes.
  *
- * What costs time is table `findings` of section `findings`, dearest first, with prices,
+ * What costs time is table `findings` of section `findings`, most expensive first, with prices,
  * evidence and recommendations as plain text.
  */
 #ifndef NSX_PUBLIC_REPORT_H

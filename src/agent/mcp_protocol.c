@@ -244,7 +244,7 @@ static const struct method {
 	const char *name;
 	int rules; /* flags of the revisions that have the method; 0: all    */
 	int ttl_ms; /* how long the result may be kept; < 0: it must not be */
-	bool waits; /* the second thread does it */
+	bool waits; /* the method runs on the second thread */
 	/* Adds the members of the result: fill, or put where the request does not matter. */
 	int (*fill)(struct request *r, struct nsx_jsonw *w, struct nsx_err *err);
 	void (*put)(struct nsx_jsonw *w);

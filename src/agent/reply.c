@@ -524,7 +524,7 @@ static int fill_page(struct page *p, struct nsx_err *err)
 
 	p->lines = SIZE_MAX;
 	show_rows(p, 0);
-	p->bytes_left = room; /* as large as the final number may be: it has no more digits */
+	p->bytes_left = room; /* the final value has no more digits */
 	if (reply_measure(p, &base, err))
 		return err->rc;
 	if (base > (p->nparts ? room / 2 : room) &&

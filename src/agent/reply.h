@@ -36,7 +36,7 @@ struct nsx_reply {
 
 /* Appends a text to b: valid UTF-8, cut to n characters, without unsafe characters. */
 void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n);
-/* Adds such a text to a document. */
+/* Adds a text, made safe in the same way, to a document. */
 void nsx_reply_put_text(struct nsx_jsonw *w, const char *key, const char *text, size_t n);
 
 /* Appends the program's own text with the commands, options and files that it names replaced by

@@ -276,7 +276,7 @@ static void shape_add_fleet(struct shape *s)
 struct node { /* a part of paths */
 	const char *name;
 	char mark; /* '?' or '&'; '.': none                                  */
-	const struct key *leaf; /* what has this path; NULL: only its children are known */
+	const struct key *leaf; /* the key that has this path; NULL: only keys below it are known */
 	bool or_null;
 	struct node *children, *next;
 };

@@ -726,7 +726,7 @@ static void calls_propose(struct calls *c, const uint32_t *list, size_t n)
 	f.most_ns = NSX_MAX(1, (double)(all.ns - all.profiled_ns) + (double)all.between_ns);
 	f.guess_ns = NSX_MIN(f.guess_ns, f.most_ns);
 	f.measured_ns = c->d->trace->ops.n ? (double)all.edge_ns : 0;
-	/* Copies of results are told even if few calls wait for them: the host may need just
+	/* Copies of results are reported even if few calls wait for them: the host may need just
 	 * these.
 	 */
 	f.evidence[k++] = calls_say_calls(l, &all, calls_direction_of(&all, FEW));

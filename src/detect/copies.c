@@ -223,7 +223,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 						  say_copy_on_stream_own_from;
 		f.recommendation[1] = is_inside ? say_copy_on_stream_own_beside :
 						  say_move_less_keep_data_where;
-	} else { /* they are queued late */
+	} else { /* the copies are queued late */
 		f.recommendation[0] = kind == NSX_COPY_DTOH ? say_let_only_what_needs :
 							      say_queue_one_batch_earlier;
 	}

@@ -383,17 +383,17 @@ static bool are_even(const struct nsx_report *r)
 }
 
 /* Names the row with most time, and the next ones that have a hundredth of the time or more. */
-static void fill_dearest(const struct nsx_report *r, const struct nsx_ledger *l,
+static void fill_most_time(const struct nsx_report *r, const struct nsx_ledger *l,
 			 struct nsx_first_page *p)
 {
 	enum { MOST = 3 };
 
 	if (!l->total_ns)
 		return;
-	p->dearest = nsx_arena_get(r->arena, (MOST + 1) * sizeof(char *));
+	p->most_time = nsx_arena_get(r->arena, (MOST + 1) * sizeof(char *));
 	for (size_t i = 0; i < l->n && i < MOST; i++)
 		if (!i || !nsx_holds_little(l, l->v[i].ns))
-			p->dearest[i] = nsx_say_account(r->facts, l, &l->v[i], r->arena);
+			p->most_time[i] = nsx_say_account(r->facts, l, &l->v[i], r->arena);
 }
 
 /* Lists areas that are fine: the trace shows them, the ledger holds little of them and no finding
@@ -571,7 +571,7 @@ int nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m, str
 	first_page_fill_findings(r, p);
 	fill_ask(r, p);
 	nsx_judge(r, &m->ledger, p);
-	fill_dearest(r, &m->ledger, p);
+	fill_most_time(r, &m->ledger, p);
 	fill_fine(r, &m->ledger, p);
 	fill_trust(r, &m->ledger, p);
 	fill_from_sections(r, p);

@@ -545,7 +545,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	/* they may wait for pages */
+	/* these kernels may wait for pages of unified memory */
 	f.weight = nsx_find_finding(l, NSX_ID_unified_memory) ? 0 : share;
 	f.guess_ns = gpu_time_of(k, kin.ns) * (1 - 1 / amount);
 	f.title = nsx_tell(l, say_matrix_products_f32_take, kernels_tell_share(k, kin.ns));
@@ -729,7 +729,7 @@ struct grids { /* small grids of all GPUs                                    */
 	double won_ns;
 };
 
-/* A grid begins with its kernel. */
+/* cmp_kernels can read a struct grid, which begins with its kernel. */
 NSX_ORDER(cmp_grids, struct grid, DOWN(won_ns), BY(cmp_kernels));
 
 /* Lists shapes that could be LEAST_ROOM times as fast or faster. */
@@ -834,7 +834,7 @@ static struct nsx_finding small_finding(struct kernels *k, const struct grids *s
 	f.if_least = say_if_twice_as_many_threads;
 	if (top->room.most <= top->room.idle)
 		return f;
-	f.proof[0].at[1].column = NULL; /* the grid itself need not be small */
+	f.proof[0].at[1].column = NULL; /* small blocks count, even in a large grid */
 	nsx_advise_first(&f, say_launch_blocks_128_512);
 	return f;
 }

@@ -94,7 +94,7 @@ struct nsx_window nsx_recorded(const struct nsx_trace *t, const struct nsx_measu
 		all = all.start_ns == all.end_ns ? m->scheduled : (struct nsx_window){
 			NSX_MIN(all.start_ns, m->scheduled.start_ns),
 			NSX_MAX(all.end_ns, m->scheduled.end_ns)};
-	if (all.start_ns == all.end_ns) { /* only samples, if anything */
+	if (all.start_ns == all.end_ns) { /* nothing was recorded, or CPU samples only */
 		if (!t->samples.n)
 			return all;
 		all.start_ns = all.end_ns = nsx_unpack(&t->samples.start, 0);
@@ -201,7 +201,7 @@ struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v, size_t n)
 		length[k - 1]++;
 	}
 	r.nruns = runs;
-	/* Two bytes a run. Running out of memory is fatal here, as with texts. */
+	/* A run takes two bytes. Running out of memory is fatal here, as with texts. */
 	if (nsx_pack_u32(a, first, runs, what, &r.first, &err) ||
 	    nsx_pack_u32(a, length, runs, what, &r.length, &err))
 		nsx_die_of_memory(n);

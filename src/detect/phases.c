@@ -202,7 +202,7 @@ static int phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	struct nsx_findings *found = d->found;
 	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
 	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
-	static const unsigned names[NSX_NVERDICTS] = { /* what is then not called fine */
+	static const unsigned names[NSX_NVERDICTS] = { /* areas not called fine, by verdict */
 		[NSX_V_COPY] = 1u << NSX_CAT_MEMORY, [NSX_V_LAUNCH] = 1u << NSX_CAT_LAUNCH,
 		[NSX_V_HOST] = 1u << NSX_CAT_HOST, [NSX_V_SYNC] = 1u << NSX_CAT_SYNC,
 		[NSX_V_COMMUNICATION] = 1u << NSX_CAT_COMMUNICATION};
@@ -342,7 +342,7 @@ static const char *say_verdict(const struct nsx_report *r, const struct part *x)
 		return NULL;
 	nsx_judge_ledger(l, &j);
 	return nsx_arena_printf(r->arena, " (%s%s %s%s)", nsx_verdict_words[j.verdict],
-				j.is_of_dearest || j.verdict == NSX_V_MIXED ? ":" : ", most time:",
+				j.is_of_most_time || j.verdict == NSX_V_MIXED ? ":" : ", most time:",
 				nsx_say_account(r->facts, l, &l->v[0], r->arena),
 				say_one_pause(r, &x->window, &l->v[0]));
 }

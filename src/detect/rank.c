@@ -136,7 +136,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	}
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;
-	/* The others keep step and may wait that long for it. */
+	/* Processes of other sets keep step with this one, and may wait that long for it. */
 	f->is_bound |= g->set != nsx_main_set(p->facts->model) &&
 		       nsx_set_is_tied(p->facts->model, g->set);
 	x->is_doubted = (double)g->low_ns < SURE * (double)g->gain_ns;
@@ -566,7 +566,7 @@ static void drop_rest(struct pricing *p, bool paced)
 	}
 }
 
-/* Sets what the findings look like beside each other. */
+/* Sets a finding's confidence, severity and rank, which depend on the other findings. */
 static void judge_findings(struct pricing *p)
 {
 	const struct item *paced = finding_of_id(p, NSX_ID_paced);
@@ -579,7 +579,7 @@ static void judge_findings(struct pricing *p)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
-		/* the replay may end its wait early */
+		/* in a paced program, the replay may end the pacing wait too early */
 		if (paced && needs_idle(f)) {
 			f->low_ns = 0;
 			p->v[i].is_doubted = true;
@@ -599,7 +599,7 @@ static void judge_findings(struct pricing *p)
 		 * itself.
 		 */
 		f->is_minor |= paced && f->id == NSX_ID_preempted_host && f->alarm == NSX_ALARM_SET;
-		/* A kernel without a price stands behind all that wins as much as is medium. */
+		/* A kernel with much time but no price ranks behind gains of medium severity. */
 		p->v[i].rank_ns = f->price != NSX_PRICE_NONE ? worth(f) :
 				  f->weight >= KERNEL_SHARE ? MEDIUM_SHARE * p->length_ns :
 							      f->most_ns;

@@ -95,7 +95,7 @@ void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret)
 		if (i != best && l->ns[i] > l->ns[next])
 			next = i;
 	ret->verdict = ret->first = word_of_class(l, best);
-	ret->is_of_dearest = l->n && l->v[0].cls == best &&
+	ret->is_of_most_time = l->n && l->v[0].cls == best &&
 			     (best != NSX_L_IDLE || l->v[0].cause == NSX_CAUSE_HOST_CODE ||
 			      (l->v[0].is_mpi ? NSX_V_COMMUNICATION :
 						word_of_cause(l->v[0].cause)) == ret->first);

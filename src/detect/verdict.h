@@ -18,7 +18,7 @@ void nsx_judge(const struct nsx_report *r, const struct nsx_ledger *l, struct ns
  */
 struct nsx_judgement {
 	enum nsx_page_verdict verdict, first, second;
-	bool is_of_dearest; /* the verdict is that of the dearest account, too   */
+	bool is_of_most_time; /* it is the verdict on the account with most time   */
 };
 void nsx_judge_ledger(const struct nsx_ledger *l, struct nsx_judgement *ret);
 /* A row of the ledger as Markdown: "gemm f32 128×64", "host code in `step`". */

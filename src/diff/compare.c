@@ -7,7 +7,7 @@
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define ALIKE 0.9      /* least share of common launches without a warning    */
-#define MOSTLY 0.5     /* the same without a failure, if only kernels tell units  */
+#define MOSTLY 0.5     /* least share without a failure, if only kernels tell units */
 #define CLOCKS 0.02
 /* least difference between the sides in the share of lost launches that is a warning */
 #define LOST 0.01

@@ -392,7 +392,7 @@ static int side_sweep(struct nsx_side *side, const struct nsx_report *r,
 	uint32_t none;
 	bool failed;
 
-	s.texts = nsx_strings_new(); /* text 0 is detail 0 */
+	s.texts = nsx_strings_new(); /* its text 0 is "", as details[0] is */
 	list_kernels(&s, scratch);
 	failed = !nsx_new_array(s.detail_of, scratch,
 				nsx_strings_bound(f->strings), "names", err) ||

@@ -11,7 +11,7 @@
 #define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
 #define OF_KERNELS 0.05	  /* floor of kernels, as a share of their time */
 #define OF_FEW_KERNELS 0.15
-#define MIGRATING 0.25	  /* floor of kernels while pages migrate, if there are few of them */
+#define MIGRATING 0.25	  /* floor of kernels while pages migrate, if there are few kernels */
 #define OF_COPIES 0.06
 #define OF_HOST_NS 2e6
 #define OF_GPU_NS 2e4

@@ -146,7 +146,7 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_
 		brief_add_list(&b, "asked", p->asked, SIZE_MAX);
 	if (p->steps)
 		brief_add_list(&b, "steps", p->steps, SIZE_MAX);
-	brief_add_list(&b, "dearest", p->dearest, SIZE_MAX);
+	brief_add_list(&b, "dearest", p->most_time, SIZE_MAX);
 	brief_add_list(&b, "not_judged", p->unjudged, SIZE_MAX);
 	brief_add_list(&b, "fine", p->fine, SIZE_MAX);
 	brief_add_list(&b, "trust", p->trust, SIZE_MAX);

@@ -433,8 +433,8 @@ static void page_add_opening(struct page *p, const struct nsx_first_page *x)
 	add_header_lines(p, x);
 	begin_paragraph(p, "verdict");
 	put_verdict(p, x);
-	end_page_line(p, x->dearest);
-	page_add_list(p, "Most time: ", x->dearest, "; ");
+	end_page_line(p, x->most_time);
+	page_add_list(p, "Most time: ", x->most_time, "; ");
 }
 
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form, struct nsx_buf *b)

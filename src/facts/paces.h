@@ -23,7 +23,7 @@ int nsx_find_paces(const struct nsx_trace *t, struct nsx_window w, uint32_t devi
 
 /* How a device compares with others in launches that all of them make equally often. */
 struct nsx_rival {
-	/* time of these launches, each at its usual pace, here and there */
+	/* time of these launches at their usual pace, on this device and on the others */
 	double own_ns, their_ns;
 	double all_ns;		 /* time of all kernels of the device */
 	uint32_t most;	 /* shape that costs it most beyond the others' time; NSX_NONE: none */

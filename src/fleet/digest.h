@@ -73,7 +73,7 @@ struct nsx_dkind { /* steps of an inference engine, of one kind and one class of
 	int64_t count, total_ns, p50_ns; /* number, sum and median of the steps' GPU times */
 	int64_t sizes; /* sum of the steps' sizes */
 };
-struct nsx_dfinding { /* a finding about the rank's whole trace, dearest first */
+struct nsx_dfinding { /* a finding about the rank's whole trace, most expensive first */
 	const char *key, *title; /* as in the rank's report; Markdown */
 	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence */
 	int64_t share_ppm; /* headroom as a share of the judged window; -1: not priced */

@@ -222,7 +222,7 @@ struct nsx_fleet {
 	struct nsx_dstep **part; /* by step and rank: the rank's iteration; NULL: none */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;
-	struct nsx_late *late; /* dearest first */
+	struct nsx_late *late; /* most expensive first */
 	size_t nlate;
 	double all_recoverable_ns; /* per step, if no rank came late */
 	bool is_rotating;

@@ -118,13 +118,13 @@ static double excess_of(const struct nsx_judge *j, const struct nsx_late *l, siz
 static double mean_excess(const struct nsx_judge *j, uint32_t r, double *ret)
 {
 	const struct nsx_fleet *f = j->f;
-	double n = NSX_MAX(1, (double)f->rank[r].nsteps), sum = 0, dearest = 0;
+	double n = NSX_MAX(1, (double)f->rank[r].nsteps), sum = 0, most = 0;
 
 	for (size_t s = 0; s < f->nsteps; s++) {
 		sum += j->excess[s * f->nranks + r];
-		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
+		most = NSX_MAX(most, j->excess[s * f->nranks + r]);
 	}
-	*ret = (sum - dearest) / n;
+	*ret = (sum - most) / n;
 	return sum / n;
 }
 
@@ -155,10 +155,10 @@ static bool stalls_alone(const struct nsx_judge *j, uint32_t rank)
 static bool is_late_rank(const struct nsx_judge *j, uint32_t r)
 {
 	const struct nsx_fleet *f = j->f;
-	double without_dearest, mean = mean_excess(j, r, &without_dearest);
+	double without_most, mean = mean_excess(j, r, &without_most);
 
 	return f->rank[r].nsteps >= NSX_LEAST_STEPS && mean >= NSX_LEAST_SHARE * f->step_ns &&
-	       without_dearest >= NSX_LEAST_SHARE * f->step_ns / 2 &&
+	       without_most >= NSX_LEAST_SHARE * f->step_ns / 2 &&
 	       (j->p[r] < NSX_LEAST_P ||
 		(j->p[r] < LEAST_P_OF_STALLS && stalls_alone(j, r)));
 }
@@ -176,9 +176,9 @@ struct nsx_late *nsx_add_late(struct nsx_judge *j, const uint32_t *ranks, uint32
 	l->ranks = nsx_arena_get(f->arena, n * sizeof(*l->ranks));
 	memcpy(l->ranks, ranks, n * sizeof(*ranks));
 	for (uint32_t i = 0; i < n; i++) {
-		double without_dearest;
+		double without_most;
 
-		l->excess_ns += mean_excess(j, ranks[i], &without_dearest) / n;
+		l->excess_ns += mean_excess(j, ranks[i], &without_most) / n;
 		l->p = NSX_MAX(l->p, j->p[ranks[i]]);
 	}
 	for (size_t s = 0; s < f->nsteps; s++)

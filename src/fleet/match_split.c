@@ -310,7 +310,7 @@ static void compare_groups(const struct group *x, const struct group *y, double 
 /* The mean of compare_groups over neighbouring groups that lie in one group of a larger shape.
  * Above 0 the larger group holds several collectives.
  */
-static double several_of(const struct nsx_matcher *m, struct shape s, const struct group *g,
+static double ends_apart(const struct nsx_matcher *m, struct shape s, const struct group *g,
 			 size_t n)
 {
 	enum { MOST_PAIRS = 64 };
@@ -344,7 +344,7 @@ static struct shape parts_of(const struct nsx_matcher *m, struct nsx_mchannel *c
 		if (x->s.size == s.size || x->s.stride % s.stride ||
 		    s.stride * s.size % (x->s.stride * x->s.size))
 			continue;
-		several = several_of(m, s, g, find_groups(m, v, n, e, x, g));
+		several = ends_apart(m, s, g, find_groups(m, v, n, e, x, g));
 		ret = several > most ? x->s : ret;
 		most = NSX_MAX(most, several);
 	}

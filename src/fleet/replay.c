@@ -41,7 +41,7 @@ struct line { /* a communicator, or a rank's waits for messages */
 	size_t at, end; /* next collective, and behind the last one */
 	struct channel_now { /* state of a member */
 		double ahead_ns; /* how much earlier its last collective ends */
-		int64_t end_ns;	 /* INT64_MIN: none in this step */
+		int64_t end_ns;	 /* end of that collective; INT64_MIN: none in this step */
 	} *now;
 	uint32_t holder; /* the member waited for last */
 	uint32_t with;	 /* sender of the messages; NSX_NONE: unknown */
@@ -72,7 +72,7 @@ struct rank_now {
 	double held_ns;	 /* time held by collectives since it last did own work */
 	double more_ns;	 /* a mended rank's part of own_ns beyond what was needed */
 	double ahead_ns; /* lead over the rank's recorded self */
-	double begun_ns; /* that lead at the start of the step */
+	double begun_ns; /* ahead_ns at the start of the step */
 	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
 	double sure_ahead_ns, sure_more_ns;
 	bool is_guess; /* more_ns is a bound */
@@ -434,7 +434,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 	for (unsigned side = 0; side < 2; side++) {
 		uint64_t what = l->c ? nsx_hash_u64(2ULL * l->c->family + (is_pair && side)) +
 					       p->f->stage[l->m[is_pair && side].rank] :
-			/* the greatest bit tells them from families */
+			/* the greatest bit distinguishes lines of messages from families */
 			nsx_hash_u64(UINT64_C(1) << 63 |
 				     (nsx_hash_u64(side ? 0 : l->alike + 1) + x->of_n));
 		struct need *need = need_of(p, what, side && !l->c ? 0 : x->nth, err);

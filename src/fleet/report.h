@@ -35,7 +35,7 @@ struct nsx_ffinding {
 extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {
 	const struct nsx_fleet *f;
-	struct nsx_ffinding *v; /* dearest first */
+	struct nsx_ffinding *v; /* most expensive first */
 	size_t n;
 	struct nsx_table t[NSX_NFTABLES];
 	int64_t elsewhere_ns; /* exposed communication between stages, from nsx_fleet_frontier */

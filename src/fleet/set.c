@@ -177,7 +177,7 @@ NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
 struct placed { /* a rank on its host */
 	uint64_t hash;	/* hash of the host; 0: not known */
-	uint32_t trace; /* without it: the trace, numbered as found */
+	uint32_t trace; /* number of the trace; only set if the host is not known */
 	uint32_t rank;
 };
 

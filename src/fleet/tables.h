@@ -88,7 +88,7 @@ NSX_COLUMN_IDS(CLOCK_COLUMNS);
 	X(S_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")
 NSX_COLUMN_IDS(STEPS_COLUMNS);
 #define FINDING_COLUMNS(X)                                                    \
-	X(N_RANK, "rank", I64, "from 1, dearest first")                       \
+	X(N_RANK, "rank", I64, "from 1, most expensive first")                       \
 	X(N_SEVERITY, "severity", STR, "high, medium or low")                 \
 	X(N_CATEGORY, "category", STR, "what it concerns")                    \
 	X(N_TITLE, "title", STR, "what it is")                                \

@@ -52,7 +52,7 @@ struct nsx_first_page {
 	/* rows with most of the judged time, and their shares: Markdown, NULL-terminated; NULL: no
 	 * part is judged
 	 */
-	const char **dearest;
+	const char **most_time;
 	const char *damage; /* what is missing (nsx_report_damage); NULL: nothing */
 	double share[NSX_NUSES]; /* shares of the judged window, as a mean over GPUs */
 	double spread; /* greatest difference between the shares of GPUs, 0..1 */

@@ -91,7 +91,7 @@ struct nsx_block { /* a Markdown block */
 struct nsx_curve { /* a quantity over the window, for drawing */
 	const char *label, *unit; /* unit: "%", or "B" for bytes             */
 	uint32_t device;   /* NSX_NONE: not in the trace                     */
-	int64_t device_id; /* what to call it then                           */
+	int64_t device_id; /* number by which such a GPU is named               */
 	double full;	 /* value that fills the height of the drawing       */
 	const float *at; /* NSX_CURVE_BINS values; NAN: unknown              */
 };

@@ -107,7 +107,7 @@ struct nsx_table {
 	bool is_short; /* rows were lost as memory was out: nsx_add_row      */
 	const struct nsx_strings *strings; /* for cells with string ids      */
 	int json_rows; /* the user's limit; 0: the layout's                  */
-	/* 1 + id of the column by which the dearest rows are kept: the first one sorted in
+	/* 1 + id of the column by which the rows with most are kept: the first one sorted in
 	 * descending order; 0: there is none
 	 */
 	int price;

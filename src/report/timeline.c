@@ -223,7 +223,7 @@ static int fill_streams(struct build *b, uint32_t device, const struct busy_stre
 	size_t cursor = 0, first = b->tl->nlanes, most = first + share_of_gpu(b);
 
 	for (size_t i = first; i && b->tl->lanes[i - 1].device == device; i--)
-		most--; /* leaves a lane for its ranges */
+		most--; /* leaves a lane for the device's ranges */
 	for (size_t i = 0; i < n; i++) {
 		if (t->stream[v[i].stream].device != device)
 			continue;

@@ -385,7 +385,7 @@ struct nsx_defects { /* rows dropped or values ignored, by reason */
 	size_t mistyped;    /* NULL or text where a number is needed         */
 	size_t out_of_range; /* times beyond +-2^61                          */
 	size_t far; /* rows with times that are possible on no day of the session    */
-	int64_t far_ns; /* the first of them                                  */
+	int64_t far_ns; /* time of the first such row                         */
 	size_t dangling;    /* string ids without a string                   */
 	size_t duplicate_calls; /* rows of eventClass 67, which repeat a call */
 	size_t open_ranges; /* NVTX ranges never closed                      */
@@ -676,7 +676,7 @@ static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 	return t->ops.kind[op] == NSX_OP_KERNEL ? t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
-/* The ordinal, with what tells devices that share it apart. */
+/* The ordinal, with a text that tells apart devices that share it. */
 static inline const char *nsx_ordinal_label(const struct nsx_trace *t, uint32_t device)
 {
 	return nsx_text(t, t->device[device].ordinal_label);

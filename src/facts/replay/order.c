@@ -157,7 +157,7 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
  * NEVER. Earlier calls must not move if there is no work before the window, or if the pause before
  * it is longer than any at its end: that pause belongs to the time before the loop.
  */
-static int64_t first_launch(const struct nsx_model *m)
+static int64_t fixed_calls_end(const struct nsx_model *m)
 {
 	struct nsx_window w = m->closure.window;
 	int64_t before_ns = NEVER, last_ns = w.start_ns, launch_ns = NEVER;
@@ -185,7 +185,7 @@ static int64_t first_launch(const struct nsx_model *m)
 static void flag_active_calls(struct nsx_model *m, const int64_t *effect)
 {
 	struct nsx_window w = m->closure.window;
-	int64_t launch_ns = first_launch(m);
+	int64_t launch_ns = fixed_calls_end(m);
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];

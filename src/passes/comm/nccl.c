@@ -173,18 +173,18 @@ static int fill_matches(struct nccl_comm *c, const struct nccl_group *g,
 			const struct nccl_match *v, size_t n, bool is_told,
 			struct nccl_costs *costs, struct nsx_table *table, struct nsx_err *err)
 {
-	const struct nccl_match *dearest = v;
+	const struct nccl_match *longest = v;
 
 	for (size_t k = 1; k < n; k++)
-		if (is_longer_wait(&v[k], dearest))
-			dearest = &v[k];
+		if (is_longer_wait(&v[k], longest))
+			longest = &v[k];
 	for (size_t k = 0; k < n; k++) {
 		bool tells = (is_told && k < MAX_TOLD) || v[k].proved;
 		bool is_judged = tells && nccl_say_match(c, g, &v[k], n > 1);
 
 		nccl_fill_match(g, &v[k], table);
 		if ((v[k].proved ? !v[k].waits_too :
-				   is_judged && &v[k] == dearest) &&
+				   is_judged && &v[k] == longest) &&
 		    nccl_tell_arrivals(costs, g, &v[k], err))
 			return err->rc;
 	}

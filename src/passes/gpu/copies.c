@@ -63,6 +63,7 @@ NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
 	X(PEER_TOTAL_MS, "total_ms", F64, "sum of durations")                                      \
 	X(PEER_GBPS, "gbps", F64, "bytes over the sum of durations")
 NSX_COLUMNS(peer_cols, PEER_COLUMNS);
+enum { ROWS, DEVICES, SIZES, MIGRATIONS, PEERS }; /* indices of layouts and tables */
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "memcpy_summary", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols)},
@@ -337,7 +338,7 @@ static bool say_most_delayed_gpu(const struct nsx_trace *t, struct nsx_section *
 static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 			struct nsx_table **tables, struct nsx_section *out)
 {
-	bool any = say_most_delayed_gpu(t, out, tables[1]);
+	bool any = say_most_delayed_gpu(t, out, tables[DEVICES]);
 	int64_t unsized = 0;
 	unsigned shown = 0;
 
@@ -357,12 +358,12 @@ static void copies_show(const struct nsx_trace *t, const struct copy_groups *g,
 				nsx_text_bytes(out->arena, (double)gpu->bandwidth_bytes_per_s));
 	}
 	if (any)
-		nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND,
+		nsx_md_table(out, tables[ROWS], 3, DEVICE, DIRECTION, SRC_KIND,
 			     DST_KIND, COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
-	if (any && tables[3]->nrows)
-		nsx_md_whole(out, tables[3], 0);
-	if (any && tables[4]->nrows)
-		nsx_md_whole(out, tables[4], 0);
+	if (any && tables[MIGRATIONS]->nrows)
+		nsx_md_whole(out, tables[MIGRATIONS], 0);
+	if (any && tables[PEERS]->nrows)
+		nsx_md_whole(out, tables[PEERS], 0);
 	if (unsized)
 		nsx_note(out, "%" PRId64 " copies have no size; groups with "
 			      "such copies have no rate", unsized);
@@ -381,11 +382,11 @@ static int copies_run(const struct nsx_run *run, struct nsx_section *out, struct
 				       "of CUPTI_ACTIVITY_KIND_MEMCPY");
 	if (read_labels(run, &g, out, err) || copies_measure(run, &g, err))
 		return err->rc;
-	copies_fill_rows(t, &g, tables[0]);
-	copies_fill_devices(run, &g, tables[1]);
-	fill_sizes(t, &g, tables[2]);
-	fill_migration_causes(t, &g, tables[3]);
-	fill_peer_copies(t, &g, tables[4]);
+	copies_fill_rows(t, &g, tables[ROWS]);
+	copies_fill_devices(run, &g, tables[DEVICES]);
+	fill_sizes(t, &g, tables[SIZES]);
+	fill_migration_causes(t, &g, tables[MIGRATIONS]);
+	fill_peer_copies(t, &g, tables[PEERS]);
 	put_memsets(t, out);
 	copies_show(t, &g, tables, out);
 	return copies_alike(run, out, err);

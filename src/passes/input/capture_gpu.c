@@ -39,7 +39,7 @@ static void report_no_activity(struct nsx_quality *q, uint32_t p, const struct a
 	const char *subject = nsx_process_label(q, p);
 	const char *unread = q->t->schema->refused[NSX_VIEW_kernel];
 
-	if (unread) { /* the capture is not to blame */
+	if (unread) { /* there is a table of kernels: the export is at fault */
 		nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_EXPORT,
 			  "the GPU's work is not known: the table of kernels %s", unread);
 		nsx_raise(q, NSX_ID_gpu_activity, true,
