@@ -1,4 +1,4 @@
-/* findings.c - the verdict on a trace, what costs its time, and its dearest kernels.
+/* findings.c - the verdict on a trace, what costs its time, and its most expensive kernels.
  *
  *	cc findings.c $(pkg-config --cflags --libs libnsx) -o findings
  *	./findings run.nsys-rep

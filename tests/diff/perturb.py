@@ -99,7 +99,7 @@ def whole(path):
 
 # Factor 1: nothing changes. All changes of the whole are the true ones, measured on the rows.
 cases = [
-    # beside the verdict, words of the first line
+    # trace, change, its factor, the verdict, and words of the first line
     ("job_rank0", twice_copied, 1, "neutral", "but the run takes 3.04 s instead of 2.95 s"),
     ("a100_llm_nvtx", recompiled, 0.85, "improvement", "(sgemm)` (registers 122 → 32"),
     ("life_a1", doubled, 2, "regression", "125 G → 251 G threads in all: is more computed?", "grid 313×313 → 626×313"),

@@ -12,7 +12,7 @@ BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PROGRAM, TRACE = BUILD + "/nsys-explain", BUILD + "/fixtures/synthetic.sqlite"
 READS = ["pread64", "preadv2", "read", "openat", "newfstatat", "lseek"]
 WRITES = ["write", "mkdir", "close", "chmod", "fchmod", "renameat2", "rename", "getdents64", "ftruncate"]
-# If one of these fails, a file may stay that could not be removed.
+# If one of these calls fails, the file that it should remove may stay.
 REMOVALS = ["unlink", "unlinkat", "rmdir"]
 
 

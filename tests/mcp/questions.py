@@ -118,7 +118,7 @@ QUESTIONS = [
      '"shift_pct_of_before":12\\.', None),
     (None, 'How many ranks are in this job?', ('nsys_fleet', {'traces': ['job_rank0.sqlite', 'job_rank1.sqlite']}), [],
      '"ranks":2', None),
-    # The answers to these were worked out before the program was asked.
+    # The answers to the following questions were worked out before the program was asked.
     ('a100_video', 'Which is the longest kernel?', ask('kernel', '.'), ['at'], '"start_ns":%s,"duration_ns":%s', LONGEST),
     ('jetson_orin', 'How many bytes went to the GPU?', ask('section', 'copies'), [], '"direction":"HtoD"[^}]*"bytes":%s',
      'SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1'),

@@ -32,7 +32,7 @@ def check_brief(text, report):
     yield "--brief: the judged window", not judged or [judged["start_ns"], judged["end_ns"]] == [steady["start_ns"], steady["end_ns"]]
 
 
-# This finds "1 calls", but not "1 process", "GPU 1 waits" or "1.1 calls".
+# PLURAL finds "1 calls", but not "1 process", "GPU 1 waits" or "1.1 calls".
 PLURAL = re.compile(r"(?<!GPU )(?<![Rr]ank )(?<![\d.,:])\b1 (?!process|pass\b|less\b|access\b|was\b|is\b|has\b|this\b)(?!us\b|ms\b|ns\b|s\b)[a-z]+s\b")
 IDS = ["host_code", "unknown_unmatched", "page_migration", "other_api", "launch_to_start", "launch_call", "blocking_copy", "os_wait", "implicit_sync", "blocking_memcpy",
        "cpu_launcher_gap", "sync_api", "_v3020", "_v7000"]

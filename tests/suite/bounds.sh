@@ -82,7 +82,7 @@ checks = {
     "memory of many names of calls": digest("named.sqlite")[2] < 3 * digest("alike.sqlite")[2],
     "all rows": len(whole) == 120000,
     "the bound": len(cut) == 100000,
-    "the dearest": cut == whole[:100000],
+    "the most expensive": cut == whole[:100000],
     "the rest is named": rest["kernel_name"] == "(20000 more rows)",
     "its calls": int(rest["call_count"]) == 20000,
     "its time": abs(float(rest["total_ms"]) - sum(100 + i for i in range(20000)) / 1e6) < 1e-6,

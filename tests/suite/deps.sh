@@ -36,7 +36,7 @@ holds '... with how many, and how much' diff - <(sed 1d out) <<'P'
 P
 holds 'unit tests want cmocka' eval 'deps 0 unit; grep -q "^installing:.* libcmocka-dev" out'
 holds 'a package wants its tools' eval 'deps 0 deb; grep -q "^installing:.* dpkg-dev build-essential" out'
-# Names for other managers are untried, and it says so.
+# The script says that the names for other package managers are untried.
 rm bin/apt-get
 printf '#!/bin/sh\necho "dnf $*" >>calls\n' >bin/dnf; chmod +x bin/dnf
 holds 'dnf: the names are untried' eval "deps 0 build; grep -q '^the names of packages for dnf are untried' out"

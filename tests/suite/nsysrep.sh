@@ -95,7 +95,7 @@ zstd=$(command -v zstd) && {
 	row packed.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1
 	head -c 9999999 /dev/zero | "$zstd" -q >zeros.nsys-rep.zst
 	says 3 'it expands to more than' zeros.nsys-rep.zst
-	# Several frames; what is whole of a file that was not copied whole; another name; a pipe.
+	# A file of several frames, one that was cut off, one with another name, and one from a pipe.
 	head -c 1000 sound.nsys-rep >begin; tail -c +1001 sound.nsys-rep >rest
 	"$zstd" -q begin rest && cat begin.zst rest.zst >frames.nsys-rep.zst
 	row frames.nsys-rep.zst 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL' 1

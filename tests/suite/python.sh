@@ -163,7 +163,7 @@ nsx.open(sys.argv[1]).parquet("lake")
 assert pyarrow.parquet.read_table("lake/top_kernels.kernels.parquet").num_rows == 3' "$fix/synthetic.sqlite"
 fi
 if $python -c 'import pandas, nbconvert, ipykernel' 2>/dev/null; then
-	# It runs where it lies: in the folder of the package's source, that would be imported instead.
+	# The notebook runs in its own folder: beside the package's source, Python would import that source.
 	mkdir tree && cp -r "$root/python" "$root/examples" tree
 	holds 'the notebook runs' env HOME="$work" "$python" -m nbconvert --to notebook --execute --output run.ipynb tree/examples/notebook.ipynb
 	holds 'it shows findings' grep -q 'takes 48 % of the recording' tree/examples/run.ipynb

@@ -123,7 +123,7 @@ TEST(rows_that_are_not_held_are_added_up)
 	}
 }
 
-TEST(long_tables_keep_the_dearest)
+TEST(long_tables_keep_the_most_expensive)
 {
 	struct nsx_table t = {.layout = &priced};
 
