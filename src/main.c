@@ -69,7 +69,7 @@ static int main_fail_unknown(const char *name)
 
 	if (near)
 		fprintf(stderr, "nsys-explain: unknown command '%s'; did you "
-				"mean %s?\n", name, near);
+				"mean '%s'?\n", name, near);
 	else
 		fprintf(stderr, "nsys-explain: unknown command '%s'; run "
 				"'nsys-explain help' for the list\n", name);

@@ -407,8 +407,9 @@ static bool is_select(const char *sql)
 
 static int ask_sql_refuse(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DENIED, "this may not be read: give one SELECT on tables of events, with "
-			"functions that only compute; texts are in the table string, by id");
+	return nsx_fail(err, NSX_E_DENIED, "the statement does more than it may: give one SELECT "
+			"on tables of events, with functions that only compute; texts are in the "
+			"table string, by id");
 }
 
 /* Rewords an error of SQLite in terms of the user's SELECT. */

@@ -172,9 +172,10 @@ static int cmd_diff_read_args(const struct args *a, struct nsx_diff_opts *o, str
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html exclude each other");
 	if (a->out && a->json + a->md + a->html && !a->calibrate)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html print "
-				"to stdout and write no files: leave --out out");
+				"to stdout and write no files: omit --out");
 	if (!(o->alpha > 0 && o->alpha < 0.5))
-		return nsx_fail(err, NSX_E_USAGE, "--alpha must lie between 0 and 0.5");
+		return nsx_fail(err, NSX_E_USAGE, "--alpha must lie between 0 and 0.5, and is %g",
+				o->alpha);
 	if (nsx_notices_check(&a->notices, a->json + a->md + a->html, err))
 		return err->rc;
 	o->gates = a->gates.v;

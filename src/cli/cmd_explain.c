@@ -251,8 +251,8 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
 		return noperands ?
-			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did you mean `diff` or "
-				 "`fleet`?", noperands) :
+			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did you mean 'diff' or "
+				 "'fleet'?", noperands) :
 			nsx_fail(err, NSX_E_USAGE, "give the trace to explain: nsys-explain "
 				 "TRACE%s%s", a->explain ? " --explain " : " --out DIR",
 				 a->explain ? a->explain : "");
@@ -281,7 +281,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 		return err->rc;
 	if (a->out && (on_stdout(a) || a->explain))
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and --explain print to "
-				"stdout and write no files: leave --out out");
+				"stdout and write no files: omit --out");
 	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before the summary of a "
 				"run: leave --json, --brief, --md and --html out");

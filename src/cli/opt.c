@@ -50,7 +50,7 @@ static int opt_fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n, 
 				nearest = names[k];
 	}
 	if (nearest)
-		return nsx_fail(err, NSX_E_USAGE, "unknown option '--%.*s'; the nearest is '--%s'",
+		return nsx_fail(err, NSX_E_USAGE, "unknown option '--%.*s'; did you mean '--%s'?",
 				(int)n, s, nearest);
 	return nsx_fail(err, NSX_E_USAGE, "unknown option '--%.*s'; see nsys-explain help %s",
 			(int)n, s, cmd->name);
@@ -100,8 +100,8 @@ static int store_size(const struct nsx_opt *o, const char *arg, int64_t *to, str
 		end++;
 	end += toupper((unsigned char)*end) == 'B';
 	if (end == arg || *end || !(size >= 1) || size > 9e18)
-		return nsx_fail(err, NSX_E_USAGE, "--%s must be a size as 500k "
-				"or 20M (k, M, G or T), not '%s'", o->name, arg);
+		return nsx_fail(err, NSX_E_USAGE, "--%s must be a size such as "
+				"500k or 20M (k, M, G or T), not '%s'", o->name, arg);
 	*to = (int64_t)size;
 	return 0;
 }

@@ -208,7 +208,8 @@ int nsx_noise_read(const char *text, struct nsx_noises *ret, struct nsx_err *err
 		return nsx_fail(err, NSX_E_USAGE, "--noise takes a percentage, "
 				"as in %s%%, or a file of --calibrate", text);
 	*ret = (struct nsx_noises){.nkernels = 0};
-	return noise_read_file(text, ret, err);
+	return !noise_read_file(text, ret, err) ? 0 :
+		nsx_wrap(err, "--noise takes a percentage, as in 2%%, or a file of --calibrate");
 }
 
 bool nsx_noise_is(const char *path)

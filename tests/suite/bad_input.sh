@@ -77,11 +77,10 @@ want catalogue 3 "'catalogue.sqlite': its list of tables .*export" catalogue.sql
 want other 3 'not an Nsight Systems export' other.sqlite --out o
 want void 3 'empty database' void.sqlite --out o
 want no_trace 2 'give the trace' --out o
-# shellcheck disable=SC2016 # no command is meant
-want two_traces 2 'did you mean `diff` or `fleet`?' "$good" "$good" --out o
-want misspelt_command 2 "unknown command 'explian'; did you mean explain?" explian "$good"
+want two_traces 2 "did you mean 'diff' or 'fleet'?" "$good" "$good" --out o
+want misspelt_command 2 "unknown command 'explian'; did you mean 'explain'?" explian "$good"
 want unknown_command 2 "unknown command 'zzz'; run" zzz "$good"
-want unknown_help 2 "unknown command 'pases'; did you mean passes?" help pases
+want unknown_help 2 "unknown command 'pases'; did you mean 'passes'?" help pases
 want misspelt_activity 2 "no activity 'kernles'; did you mean 'kernels'?" convert "$good" --only nvtx,kernles -o o
 want misspelt_group 2 "no activity 'countres'; did you mean 'counters'?" convert "$good" --only countres -o o
 want misspelt_schema 2 "no schema 'reprot'; did you mean 'report'?" schema-json reprot

@@ -134,8 +134,8 @@ static void check_error(const char *line, const char *want)
 
 TEST(errors_name_the_option)
 {
-	check_error("--thread 3", "unknown option '--thread'; the nearest is '--threads'");
-	check_error("--outputs=3", "unknown option '--outputs'; the nearest is '--output'");
+	check_error("--thread 3", "unknown option '--thread'; did you mean '--threads'?");
+	check_error("--outputs=3", "unknown option '--outputs'; did you mean '--output'?");
 	check_error("--zzzz", "unknown option '--zzzz'; see nsys-explain help plain");
 	check_error("-x", "unknown option '-x'; see nsys-explain help plain");
 	check_error("--json=1", "option '--json' takes no argument");
