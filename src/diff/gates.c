@@ -302,7 +302,7 @@ static const char *say_unlike(const struct nsx_diff *d)
 	return NULL;
 }
 
-/* Whether the gate is on whole runs. That on launches is if no unit of equal work repeats. */
+/* Whether the gate judges whole runs. A gate on launches does if no unit of equal work repeats. */
 static bool is_on_totals(const struct nsx_diff *d, enum nsx_gated metric)
 {
 	return d->totals.decides && (metric == NSX_METRIC_STEP ||

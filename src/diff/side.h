@@ -67,7 +67,7 @@ struct nsx_split_uses { /* each cause and detail once */
 	struct nsx_split_use {
 		uint32_t cause;	 /* enum nsx_cause; 0 for RANGES */
 		uint32_t detail; /* index in side->details */
-		int64_t ns;	 /* times add up to the share */
+		int64_t ns;	 /* the uses of a split add up to its share */
 	} *v;
 	size_t n;
 	struct nsx_groups groups; /* numbers of causes and details, while uses are added */

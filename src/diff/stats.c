@@ -101,7 +101,7 @@ static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 /* Share of all arrangements whose rank sum is at least as far from the middle. */
 static double exact_p(const unsigned *rank, size_t n, size_t m, double sum)
 {
-	double middle = (double)m * (double)(n + 1); /* doubled, as ranks are */
+	double middle = (double)m * (double)(n + 1); /* twice the middle: ranks are doubled */
 	double(*ways)[SUMS] = count_ways(rank, n, m), all = 0, far = 0;
 
 	for (size_t s = 0; s < SUMS; s++) {

@@ -38,7 +38,7 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 	char api[256];
 	int rc = 0;
 
-	if (!*known && p->detail) { /* text 0 is detail 0 */
+	if (!*known && p->detail) { /* text 0, which is "", is details[0] */
 		if (p->cause == NSX_CAUSE_HOST_CODE)
 			nsx_buf_add_masked(&b, text);
 		else

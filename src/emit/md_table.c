@@ -332,7 +332,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ? "---|" : "---:|");
 	nsx_buf_adds(b, n ? "\n" : "");
 	for (size_t r = 0; r < n; r++) {
-		unsigned told = 0; /* joined rows whose figures apply to each */
+		unsigned told = 0; /* joined rows get the word "each" once */
 
 		nsx_buf_adds(b, "|");
 		for (size_t i = 0; i < block->ncolumns; i++) {

@@ -256,7 +256,7 @@ struct projection { /* a range as it is drawn                                 */
 	uint32_t range, depth;
 };
 struct projections {
-	struct nsx_window *hull; /* by range: see nsx_range_hulls */
+	struct nsx_window *hull; /* by range: the span of its GPU work */
 	uint8_t *depth;	     /* by range: its depth, at most MAX_DEPTH       */
 	struct projection *v;
 	size_t n, cap;

@@ -79,7 +79,8 @@ static struct {
 	int second;   /* distance to a second culprit; 0: there is one */
 	int beside;   /* tensor-parallel collectives of the backward pass run beside allreduces; only
 			 in traces */
-	int mpi;      /* collectives are MPI calls, in traces only; 2 to 4: exchanges, too */
+	/* collectives are MPI calls, in traces only; 2 to 4: also the exchange of that number */
+	int mpi;
 	int strength; /* strength of the fault in percent */
 	int speeds;   /* the slowest GPU takes this much longer, in 0.1 % */
 	int root;     /* a step begins with a broadcast                      */

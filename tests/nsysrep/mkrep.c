@@ -155,7 +155,7 @@ struct rep {
 		int64_t id;
 	} *texts; /* texts of payloads */
 	int ntexts;
-	struct buf catalogue;	/* HEADER 13 and 14 */
+	struct buf catalogue;	/* fields HEADER 13 and 14: catalogue of counters */
 	struct buf place[NPLACES];
 	struct schema *schemas;
 	int nschemas;

@@ -62,7 +62,7 @@ for id in x 7x 111x ''; do
 	refuses "no work on a stream '$id'|needs" "$t" stream "$id"
 	refuses "no thread '$id'|needs" "$t" thread "$id"
 done
-# A process is stored like a thread without a thread id.
+# Id 0 names no thread: it stands for a process in the trace's list of threads.
 refuses "no thread '0'" "$fix/ahead_of_launches.sqlite" thread 0
 refuses "cannot price|cannot read" "$t" what-if nonsense
 says 'of the judged window|cannot tell' "$t" what-if host:2x

@@ -78,7 +78,7 @@ TEST(layouts_change_nothing)
 	unsigned nmatched = 0, nlearnt = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
-		unsigned kind = random_below(KINDS); /* times 4: they share places */
+		unsigned kind = random_below(KINDS); /* 4 * kind: kinds share places of the cache */
 		unsigned form = random_below(FORMS);
 		const struct nsx_layout_shape shape = {NSX_IN_PART, 0, 0, 0};
 		struct nsx_event_layout *l;

@@ -47,8 +47,7 @@ struct nsx_engine_step {
 					   overlap; -1: the last                */
 	int64_t gpu_start_ns, work_end_ns, gpu_end_ns; /* its last work may overlap the
 							  next step    */
-	int64_t main_start_ns, main_end_ns; /* of its kernels and graph replays; without
-					       them of all its work          */
+	int64_t main_start_ns, main_end_ns; /* span of its kernels and replays, else of all work */
 	int64_t launches, replays;	/* number of launch calls; of graph launches */
 	bool stalls; /* decoding requests wait for this prefill              */
 };
