@@ -394,7 +394,7 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 
 struct kind { /* steps of an engine, of one kind and size, on one rank */
 	const struct nsx_dkind *k;
-	int64_t rank; /* number of that rank */
+	int64_t rank; /* number of the rank */
 };
 
 NSX_ORDER(cmp_kind, struct kind, UP(k->kind), UP(k->size), UP(rank));
@@ -515,10 +515,10 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 			  M_STEPS, M_DIFFERENCE));
 	if (r->t[NSX_FT_CLOCK].nrows > 1)
 		add_table(b, &r->t[NSX_FT_CLOCK], "\n## Clocks\n\nHow far each clock is ahead of the "
-			  "first one: proven bounds (nobody leaves a collective before the last "
-			  "one came), and where ends agree best. No other figure here depends on "
-			  "it.\n", NSX_IDS(K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET, K_DRIFT,
-					   K_RESIDUAL, K_N));
+			  "first: the proven bounds (no rank leaves a collective before the last "
+			  "rank has come), and the offset at which the ends agree best. No other "
+			  "figure of this report depends on it.\n",
+			  NSX_IDS(K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET, K_DRIFT, K_RESIDUAL, K_N));
 	if (r->f->nwarnings) {
 		nsx_buf_adds(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)
