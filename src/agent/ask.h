@@ -23,7 +23,7 @@ enum nsx_question_id {
 
 struct nsx_next { /* a question to ask next */
 	enum nsx_question_id question;
-	const char *argument; /* argument of that question; NULL: none       */
+	const char *argument; /* argument of the question; NULL: none        */
 	const char *why;
 	const char *trace; /* trace to ask about; NULL: the trace of this answer */
 };

@@ -26,7 +26,7 @@ struct nsx_toolbox { /* shared by all calls of a server */
 	struct nsx_cache cache;
 	struct nsx_progress progress;
 	int64_t budget; /* limit of an answer in tokens, unless the call gives one */
-	bool text_is_json; /* the text is a copy of the structure            */
+	bool text_is_json; /* the text of an answer is a copy of its JSON structure */
 };
 
 /* Reasons to refuse a call. */

@@ -72,7 +72,7 @@ struct nsx_cmd {
 	/* Only capture sets it: words after -- or after the first operand are not parsed. */
 	bool rest_is_command;
 	size_t args_size;     /* size of the options struct                  */
-	const void *defaults; /* content of that struct without options; NULL: zeros */
+	const void *defaults; /* initial content of the options struct; NULL: zeros */
 	/* Runs the command with its options and operands, which end with NULL. Prints results to
 	 * stdout. Returns the exit code, or an error.
 	 */

@@ -100,7 +100,7 @@ int nsx_convert(const struct nsx_schema *schema,
 /* The StringIds that events use, escaped for JSON strings. */
 struct nsx_names {
 	struct nsx_arena *arena;
-	const char *prefix; /* texts that begin with it are marked; NULL: none */
+	const char *prefix; /* texts that begin with the prefix are marked; NULL: none */
 	size_t bound;	    /* ids below this are dense: their index is the id */
 	uint8_t *flags;	    /* two bits by id, then by sparse id: used, matches the prefix */
 	const char **text;  /* same index as flags: length as uint32_t, then the bytes */

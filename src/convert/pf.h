@@ -25,7 +25,7 @@ struct nsx_pf_stream {
 	struct nsx_buf packets; /* packets of the current block              */
 	bool is_begun;	 /* the first packet of the sequence was written     */
 	unsigned clock;	 /* id of the sequence's own clock, for time steps; 0: none yet */
-	int64_t last_ns; /* current time of that clock                       */
+	int64_t last_ns; /* current time of the sequence's own clock         */
 	/* The categories and argument names that are already interned, as bits. */
 	unsigned categories, keys[2];
 	int64_t *ends;	 /* ends of its open slices, outermost first         */

@@ -25,7 +25,7 @@ enum {
 	START_NS = 50000000, /* an allocation this long with the GPU idle starts CUDA */
 	FEW = 20,	    /* a case is mentioned if at least one call in 20 shows it */
 	MOST_NAMES = 4,	    /* API names in a title                          */
-	NAMES_LENGTH = 44,  /* limit of the bytes of these names             */
+	NAMES_LENGTH = 44,  /* most bytes of the API names in a title        */
 	/* Allocating from a pool that has memory is faster: 500 ns on an H200, and 217000 ns once
 	 * the pool has given its memory back (tests/measured).
 	 */
@@ -54,8 +54,8 @@ struct group { /* calls of one API with one effect */
 	uint32_t process;    /* process of all its calls, or NSX_SEVERAL if they differ */
 	/* after: calls directly after a wait of group `behind`               */
 	size_t count, after;
-	uint32_t behind;     /* index of that group                          */
-	uint32_t lead;	     /* the group that represents all joined with it */
+	uint32_t behind;     /* index of the group before the calls `after`  */
+	uint32_t lead;	     /* the group that represents all groups joined with this one */
 	bool frees;	     /* calls that free memory, and so first wait for the GPU */
 	bool is_pool;	     /* ALLOCATE: from a memory pool                 */
 	size_t nrefills;     /* pool allocations right after a wait of this group */
@@ -67,7 +67,7 @@ struct group { /* calls of one API with one effect */
 	int64_t edge_ns;
 	int64_t between_ns;  /* POLL: time between consecutive calls         */
 	size_t copies[NWAYS]; /* small copies that the calls wait for        */
-	int64_t bytes[NWAYS]; /* size of the largest such copy               */
+	int64_t bytes[NWAYS]; /* size of the largest of these copies         */
 	/* POLL: calls that follow another call of the group. Other kinds: all calls, if the
 	 * API has calls of several kinds
 	 */

@@ -14,7 +14,7 @@
 #define BY_WORK 0.5 /* even work wins at least this share of what ranks that never wait would win */
 /* this many collectives, each shorter than TINY_NS, are bound by latency */
 enum { MANY = 100, TINY_NS = 50000 };
-enum { MOST_PIECES = 4 }; /* most micro batches that one is split into     */
+enum { MOST_PIECES = 4 }; /* a micro batch is split into at most this many */
 #define MOST_TIME 0.8 /* share of a slow GPU's time in kernels that are slower there */
 enum {
 	LEAST_KERNELS = 3, /* different kernels that are slower on a slow GPU */

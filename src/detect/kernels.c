@@ -718,7 +718,7 @@ static void tell_streams(struct kernels *k, const struct nsx_change *c, struct n
 struct grid {
 	struct kernel shape;
 	struct nsx_room room; /* how many times as fast the shape could be   */
-	double won_ns;	      /* most time that this can win                 */
+	double won_ns;	      /* most time that filling the GPU can win      */
 };
 struct grids { /* small grids of all GPUs                                    */
 	struct grid *top; /* sorted by gain, descending; MOST_SHAPES at most */

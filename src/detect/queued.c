@@ -94,7 +94,7 @@ static void tell_price(const struct pauses *p, struct nsx_finding *f)
 	struct nsx_findings *l = p->d->found;
 	bool pytorch = p->d->is_pytorch;
 
-	f->is_bound = f->is_assumed = p->in_graphs; /* tracing by node is part of it */
+	f->is_bound = f->is_assumed = p->in_graphs; /* tracing by node lengthens pauses */
 	f->evidence[1] = p->in_graphs ? say_priced_as_one_kernel :
 					nsx_tell(l, say_priced_as_cuda_graph_which,
 						nsx_text_ns(l->arena, IN_GRAPH_NS));

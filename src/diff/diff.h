@@ -378,7 +378,7 @@ void nsx_compare_findings(struct nsx_diff *d);
 struct nsx_multiple {
 	/* kernels are launched `times` as often; otherwise each launch has `times` the threads */
 	double times;
-	bool by_launches; /* they are launched as many times as often */
+	bool by_launches; /* kernels are launched `times` as often */
 	/* share of the busy time in these kernels, and in copies of `times` the bytes */
 	double share;
 };

@@ -28,7 +28,7 @@ static bool captures_graph_after(const struct nsx_trace *t, size_t call, bool wa
  * used.
  */
 struct answered {
-	size_t end;	   /* 1 + index of the last such call                */
+	size_t end;	   /* 1 + index of the last launch with recorded work */
 	int64_t most_ns;   /* longest time from a call's end to its work     */
 	int64_t latest_ns; /* latest start of work                           */
 };

@@ -25,7 +25,7 @@ struct clocks {
 	double *bound;	 /* [q * n + r]: greatest lead of clock r over clock q */
 	struct pair {	 /* a clock's ends compared with those of the reference clock */
 		struct lead {
-			double at_ns, by_ns; /* the reference clock's end; this one's minus that */
+			double at_ns, by_ns; /* reference clock's end; this clock's minus it */
 		} *v; /* communicator by communicator */
 		size_t n, cap;
 	} *diff;	 /* by clock */

@@ -18,7 +18,7 @@
 #include "report/report.h"
 
 enum {
-	NSX_DIGEST_VERSION = 9, NSX_OLDEST_DIGEST = 8, /* the oldest that is read */
+	NSX_DIGEST_VERSION = 9, NSX_OLDEST_DIGEST = 8, /* the oldest version that is read */
 	NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */
 };
 

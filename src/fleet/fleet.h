@@ -140,7 +140,7 @@ struct nsx_late { /* ranks that hold up the others */
 	double explained; /* share of the excess that the cause explains */
 	double ratio;	  /* kernel time or, for a link, transfer time relative to the
 			     others'; 0: not known */
-	double alike;	 /* share of kernel time in kernels with that ratio */
+	double alike;	 /* share of kernel time in kernels that differ by `ratio` */
 	double more;	  /* kernels per step beyond the others' */
 	double more_bytes; /* bytes copied per step beyond the others' */
 	double gbps[2];	 /* copy speed of the late ranks, of the others; set for NSX_WHY_COPY */
@@ -389,7 +389,7 @@ struct nsx_walk {
 enum { NSX_WALK_AT_ONCE = 16 }; /* collectives read at a time: a rank's are neighbours in memory */
 struct nsx_walk nsx_walk_over(const struct nsx_fleet *f, const struct nsx_fcomm *c, size_t first,
 			      size_t end, struct nsx_arena *a);
-bool nsx_walk_on(struct nsx_walk *w); /* false: there are no more */
+bool nsx_walk_on(struct nsx_walk *w); /* false: no collective is left */
 
 /* The ranks of a communicator's members. Owner: the arena. */
 uint32_t *nsx_members_of(const struct nsx_fcomm *c, struct nsx_arena *a);

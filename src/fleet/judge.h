@@ -42,9 +42,9 @@ bool nsx_has_unknown_pairs(const struct nsx_fleet *f);
 
 /* A value of the late ranks and of the others; NAN: a rank has none. */
 struct nsx_against {
-	double sum;    /* over the late ranks that have one */
-	double usual;  /* median of the others */
-	uint32_t n;    /* number of late ranks that have one */
+	double sum;    /* sum of the late ranks' values */
+	double usual;  /* median of the other ranks' values */
+	uint32_t n;    /* number of late ranks with a value */
 	size_t nothers;
 };
 struct nsx_against nsx_compare(const struct nsx_judge *j, const struct nsx_late *l,

@@ -54,13 +54,13 @@ struct links { /* communicators that are compared: transfers above the usual, an
 	/* the communicators are of one family, so their k-th collectives are alike */
 	bool are_aligned;
 	bool are_pairs_unknown; /* who waits for whom is not known (nsx_has_unknown_pairs) */
-	size_t length;	  /* most collectives of one of them */
+	size_t length;	  /* most collectives of one communicator */
 	double *excess, *n;
 	bool *is_usual;
 	double typical; /* mean of the usual transfers */
 	size_t compared; /* collectives */
 	struct transfer {
-		int64_t kind; /* by bytes, and whether it is within a host */
+		int64_t kind; /* transfers are alike by bytes, and by staying within a host */
 		double ns;
 		uint32_t comm;
 		bool is_sure;
@@ -145,8 +145,8 @@ struct slow { /* a slow link */
 	uint32_t comm;
 	uint32_t set; /* slow links of one set were compared with each other */
 	double ns;    /* excess of each of its transfers */
-	double ratio; /* relative to the usual ones */
-	bool may_be_work; /* it may have more to move than the others */
+	double ratio; /* excess relative to the usual transfers */
+	bool may_be_work; /* the link may have more to move than the others */
 };
 
 /* The time that a step saves if these links were as fast as usual, and these ranks not late. */

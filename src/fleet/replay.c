@@ -37,7 +37,7 @@ struct line { /* a communicator, or a rank's waits for messages */
 	const struct nsx_fmember *m;
 	uint32_t n;
 	const struct nsx_fcomm *c; /* NULL: waits for messages */
-	uint32_t comm; /* its index; NSX_NONE: none */
+	uint32_t comm; /* index of c; NSX_NONE: none */
 	size_t at, end; /* next collective, and behind the last one */
 	struct channel_now { /* state of a member */
 		double ahead_ns; /* how much earlier its last collective ends */
@@ -58,7 +58,7 @@ struct place { /* a collective of a step */
 	 * data
 	 */
 	double peers_ns;
-	size_t npeers; /* number of these members */
+	size_t npeers; /* number of members summed in peers_ns */
 	size_t visits; /* index of its members' visits */
 };
 /* own work that ranks with equal work have done before the n-th collective of a step */
@@ -78,7 +78,7 @@ struct rank_now {
 	bool is_guess; /* more_ns is a bound */
 	bool is_measured; /* it took part in a collective with peers_ns in this step */
 	uint32_t last; /* its latest visit in this step; NSX_NONE: none */
-	int64_t last_ns; /* end of that visit */
+	int64_t last_ns; /* end of the latest visit */
 	int64_t begin_ns; /* start of the step */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
 	/* most_ns: a mended rank's own work in the step above the others' median; cut: that as a

@@ -25,10 +25,10 @@ struct nsx_totals {
 								     copies' durations */
 	int64_t launches, threads;	  /* kernel launches; blocks times threads per block,
 					     over all launches */
-	int64_t kernel_ns;		  /* sum of the durations of these launches */
+	int64_t kernel_ns;		  /* sum of the durations of the kernel launches */
 	bool migrates;			  /* unified memory migrates pages */
 	const char *one_time; /* the call in the longest one-time gap; "": none */
-	int64_t one_time_ns;  /* start-up in that gap */
+	int64_t one_time_ns;  /* start-up time in the longest one-time gap */
 	uint64_t sequence;    /* hash of the launched kernels' names, by GPU and start; 0: fewer
 				 than NSX_NBLOCKS */
 	struct nsx_launch_block { /* launches [i * launches / nblocks, ...) of that order */

@@ -33,12 +33,12 @@ struct nsx_event_layout {
 	enum { NSX_ROW_UNKNOWN, NSX_ROW_NONE, NSX_ROW_OF_CELLS } row;
 	unsigned table, ncells;
 	uint8_t mask[NSX_LAYOUT_LONGEST]; /* bits that determine the layout; 0 after the message */
-	uint8_t is[NSX_LAYOUT_LONGEST];	  /* values of these bits            */
+	uint8_t is[NSX_LAYOUT_LONGEST];	  /* values of the bits in mask      */
 	struct nsx_layout_cell {
 		uint64_t own; /* mask of a number's bits; 0: no number       */
 		uint8_t at;
 		enum { NSX_CELL_FIXED, NSX_CELL_LONG, NSX_CELL_TEXT, NSX_CELL_CODE } how;
-		struct nsx_val is; /* the value, but for what the message gives */
+		struct nsx_val is; /* type and length of the value; its bits are in the message */
 	} cell[NSX_LAYOUT_CELLS];
 	struct nsx_val code[NSX_LAYOUT_CODES];
 };
@@ -126,7 +126,7 @@ static inline struct nsx_event_layout *nsx_layout_find(struct nsx_layouts *all, 
 struct nsx_event_layout *nsx_layout_learn(struct nsx_layouts *l, uint32_t kind, struct nsx_piece b,
 					  const struct nsx_layout_shape *shape);
 
-/* The cell of a value, which is NULL if the field is absent, and 0 if it has a fixed size. */
+/* The cell of a value: NULL if the field is absent, 0 if the value has a fixed size. */
 struct nsx_layout_cell nsx_layout_cell(const struct nsx_layout_place *p);
 
 /* The number in a cell, 7 bits in each byte: ordered as the numbers are. */

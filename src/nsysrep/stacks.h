@@ -14,7 +14,7 @@ struct nsx_rep_stack {
 	struct nsx_piece fields; /* the event's fields from its first frame to its last */
 	uint32_t nframes;
 	uint16_t index;
-	bool is_broken; /* the frame after these is damaged                  */
+	bool is_broken; /* the frame after `fields` is damaged               */
 };
 
 struct nsx_rep_stacks { /* contents, shared by the threads of the index      */

@@ -37,7 +37,7 @@ struct nsx_pass {
 	const char *subject;
 	const char *doc;     /* definition, formula, blind spots             */
 	const char *derived_from; /* the sources of its figures              */
-	const char *limitations;  /* limits of these sources                 */
+	const char *limitations;  /* limits of the sources                   */
 	const char *caveat; /* first note of every result; NULL: none        */
 	/* Views and fields that the pass requires, as NSX_NEED_VIEW(kernel) and
 	 * NSX_NEED(kernel_corr). If one is missing the runner reports CANNOT.

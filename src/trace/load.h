@@ -152,7 +152,7 @@ struct nsx_surveyed { /* what the survey found in the rows of one part of a tabl
 	struct nsx_bins bins;
 };
 
-enum { NSX_CLOCK_RUN = 12 /* bits of the correlation ids in a run */ };
+enum { NSX_CLOCK_RUN = 12 /* a run has 2^12 correlation ids */ };
 
 struct nsx_loader {
 	struct nsx_trace *t;
@@ -190,7 +190,7 @@ struct nsx_loader {
 	/* The smallest correlation id of each caller, by its id in callers_map; 0: none. */
 	uint32_t *least_corr;
 	nsx_str window_range; /* the range whose extent is the window; 0: none */
-	struct nsx_window window_hull; /* hull of the ranges with that name   */
+	struct nsx_window window_hull; /* span of all ranges named window_range */
 
 	pthread_mutex_t lock; /* guards the members that follow, up to the columns */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is being read */

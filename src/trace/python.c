@@ -135,7 +135,7 @@ int nsx_keep_python(struct nsx_loader *l, const struct nsx_val *json,
 
 struct function {
 	size_t n; /* occurrences of its most frequent line                   */
-	nsx_str site; /* the site with that line                             */
+	nsx_str site; /* the site with the most frequent line                */
 };
 struct functions { /* the functions of sites, without line numbers           */
 	struct nsx_groups names, lines; /* lines: (function, site)           */

@@ -59,7 +59,7 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 		 * rows read; INT64_MAX: neither.
 		 */
 		int64_t next_ns;
-		uint32_t next_call; /* the call that launched that work; NSX_NONE: not recorded */
+		uint32_t next_call; /* the call that launched the first work; NSX_NONE: unknown */
 		bool is_migration;  /* the first work after the window is a migration */
 	} beyond; /* the device's work outside the user's window             */
 };
@@ -72,7 +72,7 @@ struct nsx_stream { /* (process, context, stream), ordered by device, then key *
 	uint32_t process, device;
 	int64_t context_id, stream_id;
 	bool is_green; /* belongs to a green context, which owns some of the multiprocessors */
-	uint32_t sm_count; /* multiprocessors of that context; 0: unknown, or not green */
+	uint32_t sm_count; /* multiprocessors of the green context; 0: unknown, or not green */
 	uint8_t type;
 };
 static inline bool nsx_same_context(const struct nsx_stream *a, const struct nsx_stream *b)

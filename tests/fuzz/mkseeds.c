@@ -128,7 +128,7 @@ static void seed_pages(unsigned size, int reserved, unsigned shape)
 	};
 	static const int rows[] = {60, 50, 5};
 	uint8_t chooser = (uint8_t)(size | 4 | (unsigned)reserved << 3);
-	int tail = reserved; /* SQLite overwrites it with the old value */
+	int tail = reserved; /* a copy: SQLite stores the former value there */
 	unsigned char *p;
 	char name[32];
 	sqlite3_int64 n;

@@ -49,7 +49,7 @@ function move([way, nearer, warm, frames]) {
   });
 }
 
-/* The browser's own trace has the processor time of the marks and of its threads' tasks. */
+/* Traces the browser, which shows the processor time of its marks and of its threads' tasks. */
 async function traced(page, work) {
   const client = await browser.newBrowserCDPSession(), events = [];
   client.on('Tracing.dataCollected', ({value}) => events.push(...value));

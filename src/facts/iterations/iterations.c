@@ -118,7 +118,7 @@ struct rows {
 
 struct hull {
 	struct nsx_span all;  /* from the first start to the last end of a mark's operations */
-	struct nsx_span work; /* the same span of its kernels and graph replays */
+	struct nsx_span work; /* the same for its kernels and graph replays only */
 };
 
 static void widen_span_by_op(struct nsx_span *s, const struct nsx_ops *o, uint32_t op)

@@ -743,7 +743,7 @@ static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 enum edge { EDGE_NONE, EDGE_LAUNCH, EDGE_STREAM, EDGE_DEP };
 struct edges {
 	int64_t best_ns; /* when the operation could start, with typical weights */
-	enum edge bound; /* the edge that decided it                         */
+	enum edge bound; /* the edge that decided best_ns                    */
 };
 
 static void weigh_edge(struct edges *e, int64_t ready_ns, enum edge edge)

@@ -24,7 +24,7 @@ struct nsx_spec {
 		NSX_SPEC_RANGE, NSX_SPEC_RANK,
 	} kind;
 	uint32_t rank; /* the number in rank:N ...                          */
-	bool is_pid;   /* whether that number is a process id               */
+	bool is_pid;   /* whether `rank` is a process id                    */
 };
 
 /* Errors: NSX_E_USAGE, with the invalid part and what is allowed there. */

@@ -149,7 +149,7 @@ struct nccl_cost {
 	int64_t judged_waited_ns; /* time waiting for later ranks, exposed or not */
 	/* the rank on this device that waits most; NULL: none waits */
 	const struct nccl_rank *waits_most;
-	const char *waits_in; /* the operation in which that rank waits      */
+	const char *waits_in; /* the operation in which waits_most waits     */
 	struct nsx_spans exposed, blocking; /* owner: run->scratch */
 	struct nsx_spans waits; /* waits for a straggler that is proved */
 };

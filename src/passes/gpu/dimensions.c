@@ -41,7 +41,7 @@ struct dimensions {
 	struct nsx_section *out;
 	struct nsx_table *table; /* the table being filled                   */
 	uint32_t device;	 /* the GPU that sets the pace               */
-	const char *label; /* name of that GPU                                */
+	const char *label; /* name of the GPU `device`                        */
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
 };

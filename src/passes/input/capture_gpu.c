@@ -5,7 +5,7 @@
 
 struct activity {		   /* calls of one process */
 	size_t launches, answered; /* launch calls, and launch calls with recorded GPU work */
-	size_t ops, run;	   /* recorded GPU work, and kernels and graphs of it */
+	size_t ops, run;	   /* ops: recorded GPU work; run: kernels and graphs among it */
 };
 
 static struct activity *count_activity(const struct nsx_quality *q)
