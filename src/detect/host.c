@@ -50,6 +50,7 @@ static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struc
 		x->what == NSX_AWAITS_TIME ? nsx_tell(d->found, say_wait_event_there_not_fixed, name) :
 		x->what == NSX_AWAITS_INPUT && d->is_pytorch ? say_have_input_ready_sooner :
 		host_is_message(x->what) ? say_if_waits_requests_had_not :
+		x->what == NSX_AWAITS_DRIVER ? say_if_cuda_starts_there :
 		x->what == NSX_AWAITS_THREAD ? nsx_tell(d->found, say_see_which_thread_waits, name,
 					       d->is_pytorch ? say_dataloader_num_workers : "") :
 				      nsx_tell(d->found, say_move_off_thread_launches, name);
@@ -100,6 +101,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 	const char *name = nsx_text(d->trace, x->name);
 	const char *waits = x->is_mpi ? say_waits_other_ranks :
 			    host_is_message(x->what) ? "waits for input" :
+			    x->what == NSX_AWAITS_DRIVER ? "is in a driver" :
 			    say_waits_operating_system;
 	struct nsx_finding f = {.id = NSX_ID_idle_by_os_wait,
 		.subject = name,
@@ -130,20 +132,42 @@ struct waits {
 	struct nsx_nvtx_walk walk;
 	uint32_t *below, thread;
 	int64_t last_ns;
+	size_t call; /* first CUDA call of the thread that ends after last_ns */
 };
+
+static void host_go_to(struct waits *s, const struct nsx_trace *t, const struct nsx_outside *o)
+{
+	const struct nsx_thread *th = &t->thread[o->thread];
+
+	if (o->thread != s->thread || o->start_ns < s->last_ns) {
+		nsx_nvtx_walk_begin(&s->walk, t, o->thread, true, false, s->below);
+		s->call = th->calls_at;
+	}
+	s->thread = o->thread;
+	s->last_ns = o->start_ns;
+	while (s->call < th->calls_at + th->ncalls &&
+	       nsx_call_end(&t->calls, s->call) <= o->start_ns)
+		s->call++;
+}
+
+/* Whether an OS call is part of a CUDA call, to which its time belongs. */
+static bool is_in_call(const struct waits *s, const struct nsx_trace *t,
+		       const struct nsx_outside *o)
+{
+	const struct nsx_thread *th = &t->thread[o->thread];
+
+	return !o->is_mpi && s->call < th->calls_at + th->ncalls &&
+	       nsx_call_start(&t->calls, s->call) <= o->start_ns &&
+	       nsx_call_end(&t->calls, s->call) >= o->end_ns;
+}
 
 /* The range around a call. An MPI call may itself be a range. */
 static uint32_t host_range_at(struct waits *s, const struct nsx_detect *d,
 			      const struct nsx_outside *o)
 {
 	const struct nsx_trace *t = d->trace;
-	uint32_t range;
+	uint32_t range = nsx_nvtx_walk_to(&s->walk, o->start_ns);
 
-	if (o->thread != s->thread || o->start_ns < s->last_ns)
-		nsx_nvtx_walk_begin(&s->walk, t, o->thread, true, false, s->below);
-	s->thread = o->thread;
-	s->last_ns = o->start_ns;
-	range = nsx_nvtx_walk_to(&s->walk, o->start_ns);
 	return o->is_mpi && range != NSX_NONE && t->nvtx.name[range] == o->name ?
 		       nsx_range_parent(&d->facts->nvtx, range) : range;
 }
@@ -179,6 +203,7 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct waits *s = nsx_arena_get(d->scratch, sizeof(*s));
 	struct nsx_outside o;
+	size_t at = 0;
 	int rc = 0;
 
 	s->thread = NSX_NONE;
@@ -186,9 +211,13 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	nsx_keep_groups(d, &s->names, &s->v);
 	if (!nsx_new_array(s->below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
-	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);)
-		if (is_long_wait(d, &o))
+	while (!rc && nsx_outside_next(d->trace, &at, &o)) {
+		if (!is_long_wait(d, &o))
+			continue;
+		host_go_to(s, d->trace, &o);
+		if (!is_in_call(s, d->trace, &o))
 			rc = add_wait(s, d, &o, err);
+	}
 	for (uint32_t i = 0; !rc && i < s->names.n; i++)
 		if ((double)s->v[i].ns >= NSX_LEAST_SHARE * d->length_ns)
 			propose_outside(d, &s->v[i], s->places, i);
@@ -366,9 +395,11 @@ enum { TOGETHER = 4 };
 #define DRIFTS 1.5
 
 /* *ret: the median length of the limiting GPU's judged iterations; 0: too few iterations, or of
- * different lengths, or no clock starts them.
+ * different lengths, or no clock starts them. *ret_rest_ns: judged time that is not in periods of
+ * that length, such as now and then a pause.
  */
-static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
+static int find_period(struct nsx_detect *d, double *ret, double *ret_rest_ns,
+		       struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	double median, apart, apart_together;
@@ -395,6 +426,7 @@ static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
 					     &(double){0});
 	if (apart <= SPREAD * median && apart_together <= DRIFTS * apart)
 		*ret = median;
+	*ret_rest_ns = d->length_ns - (double)n * median;
 	return 0;
 }
 
@@ -431,10 +463,11 @@ static bool computes_throughout(const struct nsx_detect *d)
 enum { HOST, BOTH, NPLANS }; /* plans: the host's code takes no time; nor do waits outside CUDA */
 
 /* Judges whether the program is paced: if the host's code took no time, but its waits outside CUDA
- * ended when they did, next to nothing would be won of what is won without these waits, too.
+ * ended when they did, next to nothing would be won of what is won without these waits, too. The
+ * waits are in each period: they are not only in the rest.
  */
-static int pace_judge(const struct nsx_detect *d, struct nsx_gain g[NPLANS], bool *ret,
-		      struct nsx_err *err)
+static int pace_judge(const struct nsx_detect *d, double rest_ns, struct nsx_gain g[NPLANS],
+		      bool *ret, struct nsx_err *err)
 {
 	const struct nsx_change v[] = {{.verb = NSX_INSTANT_HOST},
 				       {.verb = NSX_NO_OS_WAIT, .name = ".",
@@ -445,7 +478,8 @@ static int pace_judge(const struct nsx_detect *d, struct nsx_gain g[NPLANS], boo
 	*ret = false;
 	if (nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
 		return err->rc;
-	*ret = g[HOST].confidence != NSX_CONF_NONE && g[BOTH].share >= MUCH &&
+	*ret = g[HOST].confidence != NSX_CONF_NONE &&
+	       (double)g[BOTH].gain_ns - rest_ns >= MUCH * d->length_ns &&
 	       (double)g[HOST].low_ns < SURE * (double)g[BOTH].gain_ns;
 	return 0;
 }
@@ -456,17 +490,17 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	bool sees_calls = nsx_has_view(d->trace->schema, NSX_VIEW_osrt), is_it;
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
-	double period_ns;
+	double period_ns, rest_ns = 0;
 
 	/* Communicating ranks keep a common period: the others may be waiting for this one. */
 	if (f->limiting == NSX_NONE || f->device[f->limiting].comm.n ||
 	    !(sees_calls || nsx_has_view(d->trace->schema, NSX_VIEW_sched)))
 		return 0;
-	if (find_period(d, &period_ns, err))
+	if (find_period(d, &period_ns, &rest_ns, err))
 		return err->rc;
 	if (!(period_ns > 0) || computes_throughout(d) || waits_inside(d))
 		return 0;
-	if (pace_judge(d, g, &is_it, err))
+	if (pace_judge(d, rest_ns, g, &is_it, err))
 		return err->rc;
 	if (is_it)
 		nsx_found(l, &(struct nsx_finding){.id = NSX_ID_paced,

@@ -107,7 +107,7 @@ static enum level os_level(struct sweep *s, nsx_str name)
 	purpose = nsx_purpose_of(nsx_text(s->t, name), &awaited);
 	enum level level = awaited == NSX_AWAITS_THREAD ?
 				   (purpose == NSX_OS_PROCESSES ? JOINS : WAITS) :
-			   awaited != NSX_AWAITS_UNKNOWN ||
+			   (awaited != NSX_AWAITS_UNKNOWN && awaited != NSX_AWAITS_DRIVER) ||
 			   (purpose == NSX_OS_STREAMS && strstr(nsx_text(s->t, name), "read")) ?
 				   AWAITS : DOES;
 	s->known[name] = (uint8_t)(1 + level);

@@ -34,7 +34,7 @@ enum nsx_os_purpose nsx_purpose_of(const char *name, enum nsx_awaited *ret)
 		{NSX_OS_NETWORK, NSX_AWAITS_UNKNOWN,
 		 {"send", "connect", "socket", "addrinfo", "gethost", "listen", "bind"}},
 		{NSX_OS_STREAMS, NSX_AWAITS_UNKNOWN, {"read", "write", "close"}},
-		{NSX_OS_DRIVERS, NSX_AWAITS_UNKNOWN, {"ioctl"}},
+		{NSX_OS_DRIVERS, NSX_AWAITS_DRIVER, {"ioctl"}},
 		{NSX_OS_MEMORY, NSX_AWAITS_UNKNOWN,
 		 {"mmap", "munmap", "mprotect", "madvise", "mlock", "brk"}},
 	};

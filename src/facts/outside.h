@@ -13,6 +13,7 @@ enum nsx_awaited {
 	NSX_AWAITS_REQUEST, /* the request of a client, from outside the program */
 	NSX_AWAITS_INPUT, /* data from outside, or from another process of the program */
 	NSX_AWAITS_THREAD,
+	NSX_AWAITS_DRIVER,
 };
 /* The purpose of an operating system call. No name tells whether read and write use a file, a pipe
  * or a socket.

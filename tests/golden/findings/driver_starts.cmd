@@ -1,0 +1,1 @@
+explain @driver_starts --pass findings --md
