@@ -13,6 +13,7 @@
 #include "report/text.h"
 
 #define KERNEL_SHARE 0.1 /* share of the window from which a kernel is named */
+#define CLEARLY 1.25 /* a family is named if it takes this many times as long as its first kernel */
 #define LEAST_ROOM 1.25 /* least ratio of multiprocessors to blocks that leaves room */
 enum { MOST_NAMES = 256 }; /* most names searched for a family, those with most time */
 
@@ -313,16 +314,13 @@ static const char *say_bound(const struct kernels *k, int64_t ns, int64_t count)
 					     say_neither_near_limit);
 }
 
-/* Proposes the family with most time if no single kernel takes much, searching the few hundred
- * kernels with most time. *ret_found: whether there is one.
+/* The family with most time, as the sum of its kernels, among the few hundred kernels with most
+ * time. *ret_n: how many they are.
  */
-static int propose_family(struct kernels *k, bool *ret_found, struct nsx_err *err)
+static struct kernel find_family(struct kernels *k, size_t *ret_n)
 {
-	struct nsx_findings *l = k->d->found;
-	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), nkin = 0;
+	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES);
 	struct kernel best = {.ns = 0};
-	const char *family;
-	struct nsx_finding f;
 
 	for (size_t i = 0; i < n; i++) {
 		struct kernel sum = {.first = k->names.v[i].first, .id = k->names.v[i].id};
@@ -339,24 +337,30 @@ static int propose_family(struct kernels *k, bool *ret_found, struct nsx_err *er
 		}
 		if (sum.ns > best.ns) {
 			best = sum;
-			nkin = kin;
+			*ret_n = kin;
 		}
 	}
-	*ret_found = best.ns && gpu_time_of(k, best.ns) >= KERNEL_SHARE * k->length_ns;
-	if (!*ret_found)
-		return 0;
-	family = words_of(k, best.id)->family;
-	f = (struct nsx_finding){.id = NSX_ID_top_kernel,
+	return best;
+}
+
+static int propose_family(struct kernels *k, const struct kernel *x, size_t n,
+			  struct nsx_err *err)
+{
+	struct nsx_findings *l = k->d->found;
+	const char *family = words_of(k, x->id)->family;
+	struct nsx_finding f = {.id = NSX_ID_top_kernel,
 		.subject = family, .confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
+		.weight = gpu_time_of(k, x->ns) / k->length_ns,
 		.title = nsx_tell(l, say_kernels_take, nsx_tell_name(l, family),
-			kernels_tell_share(k, best.ns)),
-		.evidence = {nsx_tell(l, say_kernels_one_family_calls, nkin,
-				     nsx_tell_ns(l, best.ns), (long long)best.count),
-			say_bound(k, best.ns, best.count)},
-		.recommendation = {profile_advice(k, &best, "them")},
+			kernels_tell_share(k, x->ns)),
+		.evidence = {nsx_tell(l, say_kernels_one_family_calls, n,
+				     nsx_tell_ns(l, x->ns), (long long)x->count),
+			say_bound(k, x->ns, x->count)},
+		.recommendation = {profile_advice(k, x, "them")},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
 			.at = {{"family", nsx_string(family)}}}}};
-	if (kernels_tell_place(k, false, &best, family, &f, err))
+
+	if (kernels_tell_place(k, false, x, family, &f, err))
 		return err->rc;
 	nsx_found(l, &f);
 	return 0;
@@ -375,7 +379,9 @@ static const char *kernels_full_name(const struct kernels *k, nsx_str name)
 		       NULL;
 }
 
-/* Proposes the kernel with most time, unless another finding covers it. */
+/* Proposes the kernel with most time, unless another finding covers it. If a family takes clearly
+ * more, its kernels are named together.
+ */
 static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
@@ -384,7 +390,8 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 	const char *advice = advice_for(k, top->id);
 	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = gpu_time_of(k, top->ns) / k->length_ns;
-	bool is_family;
+	size_t nkin = 0;
+	struct kernel kin = find_family(k, &nkin);
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
@@ -397,10 +404,11 @@ static int propose_top(struct kernels *k, const struct kernel *top, struct nsx_e
 
 	if (um && 3 * um->measured_ns >= (double)top->ns)
 		return 0; /* the kernel waits for pages */
+	if (gpu_time_of(k, kin.ns) >= KERNEL_SHARE * k->length_ns &&
+	    (share < KERNEL_SHARE || (double)kin.ns >= CLEARLY * (double)top->ns))
+		return propose_family(k, &kin, nkin, err);
 	if (share < KERNEL_SHARE) {
-		if (propose_family(k, &is_family, err))
-			return err->rc;
-		if (is_family || nsx_graphs_hide(&k->d->facts->graphs))
+		if (nsx_graphs_hide(&k->d->facts->graphs))
 			return 0;
 		nsx_fine(
 			l, say_no_compute_kernel, k->gpu, name, nsx_text_share(l->arena, share, 1));

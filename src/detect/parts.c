@@ -461,12 +461,18 @@ void nsx_places_tell(const struct nsx_places *p, uint32_t thing, struct nsx_find
 	struct nsx_findings *l = d->found;
 	struct place most = {0, 0};
 	const char *path;
+	int64_t all_ns = 0;
 
-	for (size_t i = 0; i < p->keys.n; i++)
-		if (nsx_group_key(&p->keys, i).a == thing && p->v[i].ns > most.ns)
+	for (size_t i = 0; i < p->keys.n; i++) {
+		if (nsx_group_key(&p->keys, i).a != thing)
+			continue;
+		nsx_add_to(&all_ns, p->v[i].ns);
+		if (p->v[i].ns > most.ns)
 			most = p->v[i];
+	}
 	path = nsx_range_path(d, most.range - 1);
-	f->place = d->trace->npython ? from ?: path : path ?: from;
+	if (most.ns >= all_ns / 2)
+		f->place = d->trace->npython ? from ?: path : path ?: from;
 	if (path)
 		nsx_add_evidence(f, nsx_tell(l, say_largest_part_comes_from, path));
 	if (from)

@@ -1,0 +1,1 @@
+explain @kin_kernels --pass findings --md
