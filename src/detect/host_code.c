@@ -17,6 +17,7 @@ enum {
 	HELD_GRAPH_NS = 100000, /* the replay of a graph is held up if its call is this long */
 	HELD_NS = 20000, /* any other call is held up from here; launches take a few microseconds */
 	RESULT_NS = 40000, /* the way from a wait to the next launch never takes this long */
+	ENOUGH = 100, /* launches between two waits: a graph of as many needs no wait removed */
 };
 
 struct rows { /* calls that end a stretch of host time */
@@ -46,6 +47,7 @@ struct launcher {
 	struct nsx_votes *hot; /* samples, by index of a code or SHORT       */
 	bool has_launcher; /* a thread launches kernels: one that only copies helps it */
 	size_t nlaunches, nreplays, nkernels; /* nreplays: CUDA graphs; nkernels: single kernels */
+	size_t nwaits; /* waits for the GPU between the launches           */
 	int64_t launch_ns, long_ns;
 	struct nsx_edge edge[2]; /* ends of the window that the user asked for */
 	uint8_t *awaited; /* by name of an OS call: enum nsx_awaited; 0: not looked up yet */
@@ -311,6 +313,7 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 			w.before = i;
 			continue;
 		}
+		x->nwaits += w.helper == NSX_NONE && s.waited;
 		if (w.helper == NSX_NONE && queues_work(x->d, i) && start_ns < in->end_ns &&
 		    count_launch(x, i, err))
 			return err->rc;
@@ -497,13 +500,16 @@ static void advise_launches(const struct launcher *x, struct nsx_finding *f)
 {
 	const struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
+	bool loops = nsx_repeats(d);
 
 	f->recommendation[0] = x->nreplays && !x->nkernels ? say_put_more_into_each_cuda :
-		x->nreplays		    ? say_put_more_into_each_cuda_2 :
-					      nsx_tell(l, say_capture_cuda_graph_waits,
-				      nsx_repeats(d) ? "the loop" : "what repeats",
-				      d->is_pytorch ? say_torch_cuda_graphs_or_torch : "",
-				      nsx_repeats(d) ? "the loop" : "it");
+		x->nreplays ? say_put_more_into_each_cuda_2 :
+			      nsx_tell(l, say_capture_in_a_graph,
+				       loops ? "the loop" : "what repeats",
+				       d->is_pytorch ? say_torch_cuda_graphs_or_torch : "",
+				       x->nlaunches >= ENOUGH * x->nwaits ? "" :
+				       loops ? say_first_remove_waits_loop :
+					       say_first_remove_waits);
 	if (x->nkernels || !x->nreplays)
 		f->recommendation[1] = say_fuse_small_kernels_or_give_2;
 }
