@@ -100,7 +100,7 @@ const char *nsx_say_over_gpus(struct nsx_detect *d, const uint32_t *ops, size_t 
 /* Whether several processes have streams on a device. */
 bool nsx_is_shared(const struct nsx_trace *t, uint32_t device);
 
-/* The word for one iteration ("block"), by how iterations were found. */
+/* The word for one iteration ("repetition"), by how iterations were found. */
 const char *nsx_iteration_word(const struct nsx_facts *f);
 
 /* A frame of the trace in words: "`step` in solver". */

@@ -178,7 +178,7 @@ static size_t list_units(const struct nsx_facts *f, int64_t *v)
 	return list_lengths(f, &most, v);
 }
 
-/* "22 blocks of 29.3 ms": what repeats, if it covers most of the window, with its median if the
+/* "22 repetitions of 29.3 ms": what repeats, if it covers most of the window, with its median if the
  * mean reads differently. A user's window may cut the first and the last iteration. The last is
  * dropped; the first does not matter for a median of three or more.
  */

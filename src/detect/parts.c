@@ -173,7 +173,7 @@ int64_t nsx_at_edges(const struct nsx_edge edge[2], uint32_t thread, struct nsx_
 const char *nsx_iteration_word(const struct nsx_facts *f)
 {
 	static const char *const units[NSX_NWAYS] = {
-		[NSX_WAY_NVTX] = "iteration", [NSX_WAY_SEQUENCE] = "block",
+		[NSX_WAY_NVTX] = "iteration", [NSX_WAY_SEQUENCE] = "repetition",
 		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
 		[NSX_WAY_GAPS] = "burst"};
 

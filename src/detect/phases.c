@@ -234,9 +234,8 @@ static int phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 		.evidence =
 			{nsx_tell(found, "%s%s of %s",
 				 is_pause(x) ? "" :
-					       nsx_tell(found, say_go_there,
-						       nsx_text_ns(found->arena, lost_ns),
-						       nsx_tell_ns(found, phase_ns)),
+					       nsx_tell(found, say_that_share_is,
+						       nsx_text_ns(found->arena, lost_ns)),
 				 nsx_text_share(found->arena, lost_ns, whole_ns),
 				 nsx_has_window(d->trace) ? "the window" :
 							    say_time_between_first_last)},

@@ -44,7 +44,7 @@ struct nsx_first_page {
 	const char *processes; /* such as "2 processes (python3)"; NULL: none */
 	const char *product;   /* such as "nsys 2025.3"; NULL: not recorded  */
 	struct nsx_window judged; /* start == end: no part is judged         */
-	const char *unit;      /* such as "22 blocks of 29.3 ms"; NULL: nothing repeats */
+	const char *unit;      /* such as "22 repetitions of 29.3 ms"; NULL: nothing repeats */
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: for MIXED */
 	/* the reason in one clause of Markdown; NULL: the shares explain the verdict */
