@@ -1,8 +1,10 @@
 /* far.c - leaves out rows of the host with times that are of no day of the session.
  *
  * Times are possible up to a day before and after all GPU work, and not far behind the end of the
- * session. If too many rows have other times, the fault lies elsewhere (a clock, a column), and any
- * time is possible. A range that only ends too late counts as one that was never closed.
+ * session. If the file does not tell that end, and a call lasts far beyond all calls although its
+ * own thread called again, the last call is the end. If too many rows have other times, the fault
+ * lies elsewhere (a clock, a column), and any time is possible. A range that only ends too late
+ * counts as one that was never closed.
  */
 #include "base/stat.h"
 #include "schema/viewscan.h"
@@ -101,14 +103,40 @@ static int find_extent(struct nsx_loader *l, const struct rows *ops, struct nsx_
 	return 0;
 }
 
+/* ret: when the last call began, if a call ends far behind it although its thread called again,
+ * which is not possible; 0: no call does.
+ */
+static int find_contradicted_end(const struct nsx_loader *l, int64_t *ret, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_free_at) int64_t *last_ns =
+		nsx_try_alloc(l->threads_map.n + 1, sizeof(*last_ns), "threads", err);
+	int64_t end_ns = 0;
+	bool any = false;
+
+	if (!last_ns)
+		return err->rc;
+	for (size_t i = 0; i < l->call_set.n; i++) {
+		int64_t *own_ns = &last_ns[l->calls.thread[i]];
+
+		*own_ns = NSX_MAX(*own_ns, l->calls.start_ns[i]);
+		end_ns = NSX_MAX(end_ns, *own_ns);
+	}
+	for (size_t i = 0; i < l->call_set.n && !any; i++)
+		any = l->calls.end_ns[i] / 2 > end_ns &&
+			last_ns[l->calls.thread[i]] > l->calls.start_ns[i];
+	*ret = any ? end_ns : 0;
+	return 0;
+}
+
 static int find_possible_times(struct nsx_loader *l, const struct rows *ops, struct nsx_err *err)
 {
-	const int64_t session_ns = l->t->session_end_ns;
 	struct nsx_reach *p = &l->schema->shifts->possible, of_session;
+	int64_t session_ns = l->t->session_end_ns;
 	struct counted of_gpu;
 	struct nsx_window gpu;
 
-	if (find_extent(l, ops, &gpu, err))
+	if (find_extent(l, ops, &gpu, err) ||
+	    (!session_ns && find_contradicted_end(l, &session_ns, err)))
 		return err->rc;
 	*p = (struct nsx_reach){true, session_ns > 0 && !ops->set->n ? -NSX_DAY_NS : -NSX_TIME_MAX,
 				NSX_TIME_MAX};

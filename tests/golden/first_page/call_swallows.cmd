@@ -1,0 +1,1 @@
+explain @call_swallows -o o

@@ -1,0 +1,1 @@
+explain @call_waits_hours -o o
