@@ -27,8 +27,10 @@ WITH named AS (
     *
   , replace(replace(lower(
       replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+      replace(replace(replace(replace(replace(replace(
       '_' || base_name, 'A', '_a'), 'C', '_c'), 'D', '_d'), 'G', '_g'), 'M', '_m'), 'N', '_n'),
-      'R', '_r'), 'S', '_s'), 'T', '_t'), 'U', '_u')), '___', '_'), '__', '_') AS words
+      'R', '_r'), 'S', '_s'), 'T', '_t'), 'U', '_u'), 'B', '_b'), 'F', '_f'), 'K', '_k'),
+      'O', '_o'), 'P', '_p'), 'W', '_w')), '___', '_'), '__', '_') AS words
   , '::' || replace(scope, ' ', '::') AS path
   FROM flat
 )
@@ -68,6 +70,10 @@ WHERE word GLOB 'nccl*'
     OR words GLOB '*_twoshot*' OR words GLOB '*_two_shot*' OR words GLOB '*_moe_comm*'
     OR words GLOB '*_cross_device_reduce*' OR words GLOB '*_multimem*'
     OR words GLOB '*_nvshmem*' OR words GLOB '*userbuffers*'
+    OR words GLOB '*shmem_put*' OR words GLOB '*shmem_get*' OR words GLOB '*_on_stream_kernel*'
+    OR words GLOB '*_fcollect*' OR words GLOB '*_barrier_all*' OR words GLOB '*_put_signal*'
+    OR words GLOB '*_wait_signal*' OR words GLOB '*_wait_until*' OR words GLOB '*_put_nbi*'
+    OR words GLOB '*_get_nbi*' OR words GLOB '*_ucp_*' OR words GLOB '*_ucx_*'
     OR path GLOB '*::nccl*::*' OR path GLOB '*::rccl*::*' OR path GLOB '*::nvshmem*::*'
     OR path GLOB '*::msccl*::*' OR path GLOB '*::deep_ep*::*' OR path GLOB '*::deepep*::*'
     OR path GLOB '*::hybrid_ep*::*' OR path GLOB '*::pplx*::*' OR path GLOB '*::userbuffers*::*'

@@ -427,7 +427,9 @@ static const char *const comm_words[] = {
 	"_allreduce", "_all_reduce", "_allgather", "_all_gather", "_reducescatter",
 	"_reduce_scatter", "_alltoall", "_allto_all", "_all_to_all", "_all2all", "_all2_all",
 	"_a2a", "_a2_a", "_sendrecv", "_send_recv", "_twoshot", "_two_shot", "_moe_comm",
-	"_cross_device_reduce", "_multimem", "_nvshmem", "userbuffers"};
+	"_cross_device_reduce", "_multimem", "_nvshmem", "userbuffers", "shmem_put", "shmem_get",
+	"_on_stream_kernel", "_fcollect", "_barrier_all", "_put_signal", "_wait_signal",
+	"_wait_until", "_put_nbi", "_get_nbi", "_ucp_", "_ucx_"};
 static const char *const computing_words[] = {
 	"gemm", "_g_e_m_m", "matmul", "mat_mul", "blockall", "block_all", "warpall", "warp_all"};
 /* How the namespaces of communication libraries begin. */

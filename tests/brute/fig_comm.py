@@ -10,6 +10,8 @@ COMM_RE = re.compile(
     r"|SendRecv|AllToAll|Gather|Scatter|Generic)?", re.I)
 WORD_RE = re.compile(
     r"AllReduce|AllGather|ReduceScatter|AllToAll|A2A|SendRecv|TwoShot|MoeComm"
+    r"|PutSignal|shmem_(?:put|get)|(?:^|_)(?:fcollect|barrier_all|put_signal|wait_(?:signal|until)"
+    r"|(?:put|get)_nbi|uc[px]_)|_on_stream_kernel"
     r"|(?:^|_)(?:all_?[rR]educe|all_?[gG]ather|reduce_?[sS]catter|all_?to_?all|allToAll|all2all"
     r"|a2a|send_?[rR]ecv|two_shot|cross_device_reduce|multimem|nvshmem|k?userbuffers)")
 COMPUTES_RE = re.compile(r"[gG]emm|GEMM|matmul|MatMul|[bB]lockAll|block_all|[wW]arpAll|warp_all")
