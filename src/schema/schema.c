@@ -1,6 +1,7 @@
 /* schema.c - matches the dictionary with the catalogue, refuses files that are no nsys
  * export, and writes the TEMP views of queries.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include "schema/cells.h"
 #include "nsysrep/nsysrep.h"
@@ -619,18 +620,65 @@ struct known_kinds {
 	unsigned n;
 };
 
+/* Shortens a kind's label or name, as exporters spell them in several ways: "Host-to-Device", "HtoD",
+ * "H2D" and "CUDA_MEMCPY_KIND_HTOD" are "htod".
+ */
+static void shorten_kind(const char *s, size_t n, char *ret, size_t size)
+{
+	static const char *const words[][2] = {{"unified", "u"}, {"uvm", "u"}, {"host", "h"},
+		{"device", "d"}, {"array", "a"}, {"peer", "p"}, {"2", "to"}};
+	const char *end = s + n, *p = s;
+	size_t to = 0;
+
+	while (p + 5 <= end && strncasecmp(p, "KIND_", 5))
+		p++;
+	if (p + 5 <= end)
+		s = p + 5;
+	while (s < end && to + 2 < size) {
+		unsigned w = 0;
+
+		while (w < ARRAY_LEN(words) && (strlen(words[w][0]) > (size_t)(end - s) ||
+						strncasecmp(s, words[w][0], strlen(words[w][0]))))
+			w++;
+		if (w < ARRAY_LEN(words)) {
+			to += (size_t)snprintf(ret + to, size - to, "%s", words[w][1]);
+			s += strlen(words[w][0]);
+		} else if (isalnum((unsigned char)*s++)) {
+			ret[to++] = (char)tolower((unsigned char)s[-1]);
+		}
+	}
+	ret[to] = '\0';
+}
+
+/* The kind that a label or name means; x->n: none that is known. */
+static unsigned find_kind(const struct known_kinds *x, const struct nsx_val *v)
+{
+	char text[32], label[32];
+	unsigned k = 0;
+
+	if (v->type != NSX_V_TEXT)
+		return x->n;
+	shorten_kind(v->u.p, v->len, text, sizeof(text));
+	for (; k < x->n; k++) {
+		shorten_kind(x->label[k], strlen(x->label[k]), label, sizeof(label));
+		if (!strcmp(text, label))
+			break;
+	}
+	return k;
+}
+
 static int note_kind(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err NSX_UNUSED)
 {
 	struct known_kinds *x = ctx;
+	unsigned k = find_kind(x, &v[1]);
 
-	if (v[0].type != NSX_V_I64 || (uint64_t)v[0].u.i > UINT8_MAX)
-		return 0;
-	for (unsigned k = 0; k < x->n; k++)
-		if (nsx_is_text(&v[1], x->label[k])) {
-			x->own->of[v[0].u.i] = (uint8_t)k;
-			x->own->any |= v[0].u.i != k;
-		}
+	if (k == x->n)
+		k = find_kind(x, &v[2]);
+	if (v[0].type == NSX_V_I64 && (uint64_t)v[0].u.i <= UINT8_MAX && k < x->n) {
+		x->own->of[v[0].u.i] = (uint8_t)k;
+		x->own->any |= v[0].u.i != k;
+	}
 	return 0;
 }
 
@@ -641,8 +689,8 @@ static int read_kinds(struct nsx_schema *s, struct nsx_err *err)
 
 	for (unsigned i = 0; i < ARRAY_LEN(s->copy_kinds.of); i++)
 		s->copy_kinds.of[i] = s->mem_kinds.of[i] = (uint8_t)i;
-	return nsx_view_each(s, enum_memcpy, note_kind, &copy, err, id, label) ?:
-	       nsx_view_each(s, enum_mem_kind, note_kind, &mem, err, id, label);
+	return nsx_view_each(s, enum_memcpy, note_kind, &copy, err, id, label, name) ?:
+	       nsx_view_each(s, enum_mem_kind, note_kind, &mem, err, id, label, name);
 }
 
 /* Keeps a setting that is needed early; the first one of its name. */

@@ -190,8 +190,16 @@ class Trace:
             "HD DH HA AH AA AD DA DD HH PP".split())]
         labels += ["Unified " + labels[i] for i in (1, 2, 8)]
         # The numbers of copy kinds are those of the file's own table.
-        kind_of = {i: labels.index(label) for i, label in self.read(
-            "ENUM_CUDA_MEMCPY_OPER", "id", "label") if label in labels}
+        short = ["unknown"] + [x.replace("unified ", "uvm").translate({45: None}).replace(
+            "host", "h").replace("device", "d").replace("array", "a").replace("peer", "p")
+            for x in map(str.lower, labels[1:])]
+        kind_of = {}
+        for i, *texts in self.read("ENUM_CUDA_MEMCPY_OPER", "id", "label", "name"):
+            for text in (str(x).split("KIND_")[-1] for x in texts):
+                flat = text.lower().replace(" ", "").replace("_", "")
+                if text in labels or flat in short:
+                    kind_of[i] = labels.index(text) if text in labels else short.index(flat)
+                    break
         more = {"KERNEL": ("demangledName", "shortName", "graphId"),
                 "MEMCPY": ("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId"),
                 "MEMSET": ("bytes", "memKind"),

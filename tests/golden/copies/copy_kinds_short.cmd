@@ -1,0 +1,1 @@
+explain @copy_kinds_short --pass copies,capture_quality --md
