@@ -18,12 +18,20 @@ struct spent { /* the time of a stretch that goes to calls */
 		nsx_str name;
 		int64_t ns, longest_ns, profiled_ns;
 		bool is_cuda;
-	} *sums, most; /* the name with most time                            */
+		/* most: the name with most time; blocked: the CUDA call with most time, if most of
+		 * it is one call
+		 */
+	} *sums, most, blocked;
 };
 
 static bool is_of_process(const struct nsx_trace *t, uint32_t thread, uint32_t process)
 {
 	return process == NSX_NONE || t->thread[thread].process == process;
+}
+
+static bool doing_is_one_call(const struct spent_sum *x)
+{
+	return !x->is_cuda || 2 * x->longest_ns >= x->ns;
 }
 
 static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool is_cuda,
@@ -44,6 +52,8 @@ static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool i
 	sum->longest_ns = NSX_MAX(sum->longest_ns, ns);
 	if (sum->ns > s->most.ns)
 		s->most = *sum;
+	if (is_cuda && sum->ns > s->blocked.ns && doing_is_one_call(sum))
+		s->blocked = *sum;
 	return 0;
 }
 
@@ -164,8 +174,11 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, uint32_
 	struct nsx_span in = {w->start_ns, w->end_ns};
 	struct spent s = {.facts = f, .process = process};
 	uint32_t range;
+	struct spent_sum mpi;
+	double least_ns = CALLS_SHARE * (double)(w->end_ns - w->start_ns);
 	int rc = doing_add_mpi(&s, t, in, err);
 
+	mpi = s.most;
 	for (uint32_t h = 0; h < t->nthreads && !rc; h++)
 		rc = is_of_process(t, h, process) ? doing_add_thread(&s, t, h, in, err) : 0;
 	nsx_groups_done(&s.keys);
@@ -173,11 +186,13 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, uint32_
 	*ret = (struct nsx_doing){.what = NSX_DOES_UNKNOWN};
 	if (rc)
 		return rc;
-	if ((double)s.most.ns >= CALLS_SHARE * (double)(w->end_ns - w->start_ns)) {
+	/* Other ranks wait in MPI for the one that is blocked. */
+	if (s.most.ns == mpi.ns && (double)s.blocked.ns >= least_ns)
+		s.most = s.blocked;
+	if ((double)s.most.ns >= least_ns) {
 		*ret = (struct nsx_doing){.what = NSX_DOES_CALL, .name = s.most.name, .ns = s.most.ns,
 			.profiled_ns = s.most.profiled_ns,
-			.is_one_call = !s.most.is_cuda ||
-				       2 * s.most.longest_ns >= s.most.ns};
+			.is_one_call = doing_is_one_call(&s.most)};
 		return 0;
 	}
 	range = find_covering_range(t, process, w);

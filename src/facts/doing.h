@@ -15,7 +15,8 @@ struct nsx_doing {
 
 /* Finds the call (of CUDA, MPI or the system) in which one thread of a process (NSX_NONE: of any)
  * spends most of a stretch, or else the shortest range around most of it, or else the function that
- * was sampled most. Linear in calls, ranges and samples. Errors: NSX_E_NOMEM.
+ * was sampled most. A CUDA call comes before an MPI call, which may wait for its caller.
+ * Linear in calls, ranges and samples. Errors: NSX_E_NOMEM.
  */
 int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, uint32_t process,
 		   const struct nsx_window *w, struct nsx_doing *ret,

@@ -1,0 +1,1 @@
+explain @hangs_in_copy --out o
