@@ -40,7 +40,7 @@ static const char *format_in_units(struct nsx_arena *a, double x, const struct u
 const char *nsx_text_ns(struct nsx_arena *a, double ns)
 {
 	static const struct unit units[] = {
-		{1, " ns"}, {1e3, " µs"}, {1e6, " ms"}, {1e9, " s"}};
+		{1, " ns"}, {1e3, " µs"}, {1e6, " ms"}, {1e9, " s"}, {3600e9, " h"}};
 
 	return format_in_units(a, ns, units, ARRAY_LEN(units));
 }

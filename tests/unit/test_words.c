@@ -28,9 +28,10 @@ TEST(units)
 	assert_string_equal(nsx_text_ns(a, 999.4), "999 ns");
 	assert_string_equal(nsx_text_ns(a, 999.6), "1 µs");
 	assert_string_equal(nsx_text_ns(a, 9.999e6), "10 ms");
+	assert_string_equal(nsx_text_ns(a, 10799e9), "3 h");
 	assert_string_equal(nsx_text_ns(a, -2084), "−2.08 µs");
 	assert_string_equal(nsx_text_ns(a, 0), "0 ns");
-	assert_string_equal(nsx_text_ns(a, 5.4e12), "5400 s");
+	assert_string_equal(nsx_text_ns(a, 5.4e12), "1.5 h");
 	assert_string_equal(nsx_text_bytes(a, 25.48e9), "25.5 GB");
 	assert_string_equal(nsx_text_bytes(a, 1), "1 B");
 	assert_string_equal(nsx_text_count(a, 99999), "99999");
