@@ -3,7 +3,7 @@
 -- each instance: ", seq = 5", ", op_id = 7", and everything from ", sizes = [" or
 -- ", input_op_ids = [" on. is_library is true in the domains of NCCL, cuBLAS and similar
 -- libraries. label is the name in tables: names that differ only in numbers share one, with
--- "#" for each number. C takes push/pop ranges that cross as 'async'; this view does not.
+-- "#" for each number. A name in several domains has that of its domain before it. C takes push/pop ranges that cross as 'async'; this view does not.
 WITH sound AS (
   SELECT
     rid
@@ -73,11 +73,33 @@ cut AS ( -- at: where the first list begins in the name; 1e9: there is no list
     ) AS at
   FROM no_number
 ),
-told AS (
+plain AS (
   SELECT
     *
-  , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS range_name
+  , CASE WHEN at < 1e9 THEN substr(name, 1, at - 1) ELSE name END AS plain_name
   FROM cut
+),
+of_domain AS (
+  SELECT
+    r.*
+  , CASE WHEN r.domain_id <> 0
+    THEN COALESCE(NULLIF(d.domain_name, ''), 'domain ' || r.domain_id) ELSE '' END AS owner
+  , COALESCE(d.domain_name IN ('NCCL', 'cuBLAS', 'cuDNN', 'CUBLAS', 'CUDNN',
+        'cuSOLVER', 'cuSPARSE', 'cuFFT', 'NVSHMEM')
+    , r.domain_id <> 0 AND d.is_all_nccl) AS is_library
+  FROM plain AS r
+  LEFT JOIN domain AS d
+    ON d.process_key = r.thread_key & ~0xFFFFFF AND d.domain_id = r.domain_id
+),
+told AS (
+  SELECT
+    r.*
+  , CASE WHEN p.plain_name IS NOT NULL AND r.domain_id <> 0 AND NOT r.is_library
+    THEN r.owner || ':' || r.plain_name ELSE r.plain_name END AS range_name
+  FROM of_domain AS r
+  LEFT JOIN (
+    SELECT plain_name FROM of_domain GROUP BY plain_name HAVING min(owner) <> max(owner)
+  ) AS p ON p.plain_name = r.plain_name
 ),
 -- Walks through each name word by word. mask is the part before the current word, with
 -- hexadecimal words as "#"; rest is the part from the current word on, which has len characters.
@@ -141,14 +163,10 @@ SELECT
 , r.thread_key & ~0xFFFFFF AS process_key
 , r.thread_key >> 24 & 0xFFFFFF AS pid
 , r.domain_id
-, COALESCE(d.domain_name IN ('NCCL', 'cuBLAS', 'cuDNN', 'CUBLAS', 'CUDNN',
-      'cuSOLVER', 'cuSPARSE', 'cuFFT', 'NVSHMEM')
-  , r.domain_id <> 0 AND d.is_all_nccl) AS is_library
+, r.is_library
 , r.range_name
 , COALESCE(g.mask, r.range_name) AS label
 FROM told AS r
 LEFT JOIN masked AS m ON m.range_name = r.range_name
 LEFT JOIN merged AS g ON g.mask = m.mask
 CROSS JOIN _trace_end AS e
-LEFT JOIN domain AS d
-  ON d.process_key = r.thread_key & ~0xFFFFFF AND d.domain_id = r.domain_id

@@ -415,6 +415,10 @@ static inline uint64_t nsx_read_context(const struct nsx_val *context, const str
 /* Names (names.c) ----------------------------------------------------*/
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
+/* Gives ranges of one name in several domains names with their domain, as nsys stats does: "LIB:A".
+ * Those of the default domain and of libraries keep theirs.
+ */
+int nsx_tell_domains_apart(struct nsx_loader *l, struct nsx_err *err);
 int nsx_merge_range_names(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, unsigned threads, struct nsx_err *err);
 /* Interns the text of a name cell (id or text); 0 if NULL or if the id is not in StringIds, which

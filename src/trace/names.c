@@ -106,6 +106,58 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return at < t->nraw_names && v[at].id == id ? v[at].text : nsx_text(t, id);
 }
 
+/* The name of a domain in those of its ranges; 0: none, as it is the default domain. */
+static int name_domain(struct nsx_loader *l, const struct nsx_domain *d, nsx_str *ret,
+		       struct nsx_err *err)
+{
+	char text[40];
+
+	*ret = d->domain_id ? d->name : 0;
+	if (!d->domain_id || *nsx_text(l->t, d->name))
+		return 0;
+	snprintf(text, sizeof(text), "domain %lld", (long long)d->domain_id);
+	return nsx_strings_add(l->strings, text, strlen(text), ret, err);
+}
+
+int nsx_tell_domains_apart(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
+	nsx_str *domain, *first; /* first: domain of a name's first range; NSX_NONE: several */
+	uint8_t *seen;
+
+	nsx_few(domain, a, t->ndomains + 1);
+	for (uint32_t i = 0; i < t->ndomains; i++)
+		if (name_domain(l, &t->domain[i], &domain[i], err))
+			return err->rc;
+	if (nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names", err, first, seen))
+		return err->rc;
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		nsx_str name = t->nvtx.name[i], of = domain[nsx_range_domain(&t->nvtx, i)];
+
+		if (t->nvtx.kind[i] == NSX_NVTX_MARK)
+			continue;
+		first[name] = !seen[name] || first[name] == of ? of : NSX_NONE;
+		seen[name] = 1;
+	}
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		nsx_str name = t->nvtx.name[i];
+		uint32_t d = nsx_range_domain(&t->nvtx, i);
+		const char *raw = name < l->nraw && l->raw[name] ? l->raw[name] : nsx_text(t, name);
+
+		if (t->nvtx.kind[i] == NSX_NVTX_MARK || first[name] != NSX_NONE ||
+		    !t->domain[d].domain_id || t->domain[d].is_library)
+			continue;
+		nsx_buf_clear(&b);
+		nsx_buf_printf(&b, "%s:%s", nsx_text(t, domain[d]), nsx_text(t, name));
+		if (nsx_strings_add(l->strings, b.p, b.n, &l->nvtx.name[i], err) ||
+		    keep_smallest_raw(l, l->nvtx.name[i], raw, strlen(raw), err))
+			return err->rc;
+	}
+	return 0;
+}
+
 /* Whether a number in the text is a parameter: "bs=8", "context_1(512)". */
 static bool has_parameter(const char *text)
 {

@@ -32,6 +32,12 @@ def ranges_of(t):
         x.end = x.e if x.e is not None else max(t.capture_end, x.s)
         x.ns = x.own = x.end - x.s
         x.outermost, x.crossing = True, False
+        x.owner = x.domain and (t.domain_names.get((x.P, x.domain)) or f"domain {x.domain}")
+    library = library_domains(t)
+    for rows in group_by(out, lambda x: x.label).values():
+        for x in rows if len({x.owner for x in rows}) > 1 else ():
+            if x.domain and (x.P, x.domain) not in library:
+                x.label = f"{x.owner}:{x.label}"
     merge(out)
     for rows in group_by((x for x in out if x.stacked), lambda x: (x.gtid, x.domain)).values():
         stack = []

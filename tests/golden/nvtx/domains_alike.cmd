@@ -1,0 +1,1 @@
+explain @domains_alike --pass nvtx --md
