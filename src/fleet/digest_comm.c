@@ -272,8 +272,8 @@ static int cmp_end(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
-/* The instant from which the rank waits for another collective than the one at e: one that begins and
- * ends later, if the rank does not compute before that end. The end of e: none.
+/* The instant from which the rank waits for another collective than the one at e: one that ends later,
+ * if the rank does not compute before that end. The end of e: none.
  */
 static int64_t waits_until(const struct events *l, const struct event *e,
 			   const struct nsx_spans *compute)
@@ -285,8 +285,7 @@ static int64_t waits_until(const struct events *l, const struct event *e,
 	int64_t next = i < compute->n ? nsx_span_at(compute, i).start_ns : INT64_MAX;
 
 	for (const struct event *x = e + 1; x <= last && x->start_ns + x->length_ns <= next; x++)
-		if (x->start_ns > e->start_ns)
-			ret = NSX_MIN(ret, x->start_ns);
+		ret = NSX_MIN(ret, NSX_MAX(x->start_ns, e->start_ns));
 	return ret;
 }
 

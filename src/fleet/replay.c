@@ -126,13 +126,10 @@ NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(line->comm), UP(k), UP(line));
 
 /* Lines --------------------------------------------------------------------------------*/
 
-/* Whether to treat a communicator's operations as messages. If the other side of some ranks' sends
- * and receives is unknown, apparent matches are not trusted either.
- */
-static bool is_of_messages(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+/* Whether it is unknown who waits for whom in a communicator's operations, as in a ring. */
+static bool is_of_messages(const struct nsx_fcomm *c)
 {
-	return (f->has_one_sides && nsx_is_of_unknown_pairs(c)) || c->m->c->is_exchange ||
-	       nsx_is_of_neighbours(c);
+	return nsx_is_of_unknown_pairs(c) || c->m->c->is_exchange || nsx_is_of_neighbours(c);
 }
 
 static struct line *add_line(struct replay *p, const struct nsx_fmember *m, uint32_t n,
@@ -170,7 +167,7 @@ static void list_lines(struct replay *p, struct nsx_arena *a)
 		const struct nsx_fcomm *c = &f->comm[i];
 		struct line *x;
 
-		if (is_of_messages(f, c) || (c->n < 2 && f->family[c->family].n < 2))
+		if (is_of_messages(c) || (c->n < 2 && f->family[c->family].n < 2))
 			continue;
 		x = add_line(p, c->m, c->n, a);
 		x->c = c;
@@ -188,7 +185,7 @@ static void list_lines(struct replay *p, struct nsx_arena *a)
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 
-		for (uint32_t m = 0; m < c->n && is_of_messages(f, c); m++) {
+		for (uint32_t m = 0; m < c->n && is_of_messages(c); m++) {
 			struct line *x;
 
 			if (!c->m[m].c->has_times)
@@ -367,18 +364,6 @@ static bool is_exposed(const struct nsx_coll *x)
 	       (double)x->exposed_ns > LEAST_EXPOSED_SHARE * (double)x->ns;
 }
 
-/* Advances a rank over a collective: own work continues while the collective is hidden, then the
- * rank waits for the end.
- */
-static void pass_over(const struct visit *v, struct rank_now *r)
-{
-	work(r, nsx_end_of(&v->at) - v->at.exposed_ns);
-	if (is_exposed(&v->at) && r->since_ns < nsx_end_of(&v->at)) {
-		r->held_ns += (double)(nsx_end_of(&v->at) - r->since_ns);
-		r->since_ns = nsx_end_of(&v->at);
-	}
-}
-
 /* Own work that a rank had done by time t of its own clock. Collectives that run beside the rank's
  * work are visited when they end, and began before visits that ended earlier.
  */
@@ -394,6 +379,23 @@ static double own_until(const struct replay *p, const struct rank_now *r, int64_
 		most = v->did.own_ns;
 	}
 	return t < r->since_ns ? NSX_MIN(most, NSX_MAX(0, (double)(t - r->begin_ns))) : most;
+}
+
+/* Advances a rank over a collective: own work continues while the collective is hidden, then the
+ * rank waits for the end. It did no work while collectives that ended since ran beside.
+ */
+static void pass_over(const struct replay *p, const struct visit *v, struct rank_now *r)
+{
+	int64_t end_ns = nsx_end_of(&v->at);
+	double own_ns;
+
+	work(r, end_ns - v->at.exposed_ns);
+	if (!is_exposed(&v->at) || r->since_ns >= end_ns)
+		return;
+	own_ns = own_until(p, r, end_ns - v->at.exposed_ns);
+	r->held_ns += (double)(end_ns - r->since_ns) + r->own_ns - own_ns;
+	r->own_ns = own_ns;
+	r->since_ns = end_ns;
 }
 
 /* The need before the nth operation of equal members; `what` identifies the operation. NULL without
@@ -461,7 +463,7 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 			x->peers_ns += v->own_ns;
 			x->npeers++;
 		}
-		pass_over(v, r);
+		pass_over(p, v, r);
 		v->did.own_ns = r->own_ns;
 		v->did.since_ns = r->since_ns;
 		v->before = r->last;
