@@ -60,23 +60,23 @@ static size_t container_unpack(struct nsx_piece packed, uint8_t *to, size_t room
 bool nsx_is_report(const char *path)
 {
 	enum { LENGTH = sizeof(FIRST_LINE) - 1, BLOCK = 132 * 1024 };
-	NSX_AT_EXIT(nsx_free_at) uint8_t *b = nsx_alloc(BLOCK, 1);
-	uint8_t plain[LENGTH];
+	uint8_t head[LENGTH];
 	const char *damage;
 	int fd = nsx_open(path);
-	ssize_t n = fd < 0 ? -1 : pread(fd, b, LENGTH, 0);
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, LENGTH, 0);
 	bool is_named = n > 0 && (nsx_ends_with(path, ".nsys-rep.zst") ||
 				  nsx_ends_with(path, ".qdrep.zst"));
 
-	if (n == LENGTH && !memcmp(b, ZSTD_MARK, strlen(ZSTD_MARK))) {
+	if (n == LENGTH && !memcmp(head, ZSTD_MARK, strlen(ZSTD_MARK))) {
+		NSX_AT_EXIT(nsx_free_at) uint8_t *b = nsx_alloc(BLOCK, 1);
+
 		n = pread(fd, b, BLOCK, 0);
-		n = (ssize_t)container_unpack((struct nsx_piece){b, (size_t)n}, plain, LENGTH,
-					      &damage);
-		memcpy(b, plain, sizeof(plain));
+		n = (ssize_t)container_unpack((struct nsx_piece){b, (size_t)NSX_MAX(n, 0)}, head,
+					      LENGTH, &damage);
 	}
 	if (fd >= 0)
 		close(fd);
-	return is_named || (n == LENGTH && !memcmp(b, FIRST_LINE, LENGTH));
+	return is_named || (n == LENGTH && !memcmp(head, FIRST_LINE, LENGTH));
 }
 
 /* Reads n bytes of the file, or fewer at its end. */
@@ -308,6 +308,17 @@ static bool read_block_head(const struct nsx_container *c, uint64_t *at, uint64_
 	return true;
 }
 
+/* Makes room for n bytes; those that were there are lost. */
+static int make_room(uint8_t **p, size_t *cap, size_t n, struct nsx_err *err)
+{
+	if (n <= *cap)
+		return 0;
+	free(*p);
+	*p = nsx_try_alloc(n, 1, "bytes of a block", err);
+	*cap = *p ? n : 0;
+	return *p ? 0 : err->rc;
+}
+
 int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 		   struct nsx_block_buf *buf, struct nsx_piece *ret, struct nsx_err *err)
 {
@@ -315,12 +326,12 @@ int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 	struct nsx_wire w;
 	int got;
 
-	if (nsx_grow(&buf->plain, &buf->plain_cap, (size_t)b->plain + NSX_LAYOUT_SLACK, 1,
-		     "bytes of a block", err))
+	if (make_room(&buf->plain, &buf->plain_cap,
+		      (size_t)NSX_MAX(b->plain, c->most_plain) + NSX_LAYOUT_SLACK, err))
 		return err->rc;
 	if (c->fd >= 0) {
-		if (nsx_grow(&buf->packed, &buf->packed_cap,
-			     (size_t)b->packed + 1, 1, "bytes of a block", err))
+		if (make_room(&buf->packed, &buf->packed_cap,
+			      (size_t)NSX_MAX(b->packed, c->most_packed) + 1, err))
 			return err->rc;
 		if (container_fetch(c, b->at, buf->packed, b->packed) < b->packed)
 			return nsx_fail(err, NSX_E_DATA, "a block is cut off");
@@ -380,8 +391,11 @@ static int list_blocks(struct nsx_container *c, uint64_t at, uint64_t end, struc
 	size_t cap = 0;
 	int rc = 0;
 
-	while (!rc && at < end && read_block_head(c, &at, end, &b))
+	while (!rc && at < end && read_block_head(c, &at, end, &b)) {
+		c->most_packed = NSX_MAX(c->most_packed, b.packed);
+		c->most_plain = NSX_MAX(c->most_plain, b.plain);
 		rc = nsx_push(v, c->nblocks, cap, "blocks of events", err, b);
+	}
 	c->nlost = !rc && at < end;
 	if (!rc && nsx_new_array(c->blocks, c->arena, c->nblocks, "blocks of events", err) && v)
 		memcpy(c->blocks, v, c->nblocks * sizeof(*v));

@@ -21,6 +21,7 @@ struct nsx_container {
 	struct nsx_piece first, header;
 	struct nsx_rep_block *blocks;
 	size_t nblocks;
+	uint32_t most_packed, most_plain; /* sizes of the largest blocks     */
 	uint64_t nlost;		  /* 1 if the list of blocks breaks off, otherwise 0 */
 	bool is_cut;		  /* the end of the events is unknown: later data may be taken
 				     for blocks                              */

@@ -51,7 +51,7 @@ static bool plan_cell(struct nsx_walker *w, const struct nsx_rep_column *c,
 	bool is_part = c->from == PART || c->from == PART0;
 	bool is_text = c->from == TEXT || c->from == TEXT0;
 	const struct nsx_layout_place *p =
-		&w->layouts->place[is_part ? NSX_IN_PART : NSX_IN_BODY][c->field];
+		&w->layouts.place[is_part ? NSX_IN_PART : NSX_IN_BODY][c->field];
 
 	if (c->from == CODE && c->field < NSX_LAYOUT_CODES) {
 		w->learnt->code[c->field] = code[c->field];
@@ -158,7 +158,7 @@ static int add_activity(struct nsx_walker *w, const struct nsx_msg *body, struct
 {
 	uint64_t kind = nsx_msg_uint(body, KIND);
 	unsigned field = part_of_activity(body);
-	struct nsx_layout_place *at = w->layouts->place[NSX_IN_PART];
+	struct nsx_layout_place *at = w->layouts.place[NSX_IN_PART];
 	struct nsx_msg part;
 
 	if (!field) {
@@ -219,7 +219,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 	int rc = 0;
 
 	while (!rc && next_bytes(&at, stacked[kind].field, &bytes)) {
-		const struct nsx_event_layout *l = nsx_layout_find(w->layouts, t, bytes);
+		const struct nsx_event_layout *l = nsx_layout_find(&w->layouts, t, bytes);
 
 		v[1].u.i++;
 		if (l && l->row == NSX_ROW_OF_CELLS) {
@@ -228,7 +228,7 @@ static int add_frames(struct nsx_walker *w, enum nsx_rep_stacked kind, struct ns
 		}
 		if (!nsx_msg_read(&frame, bytes))
 			return nsx_walk_broken(w);
-		w->learnt = l ? NULL : nsx_layout_learn(w->layouts, t, bytes, &shape);
+		w->learnt = l ? NULL : nsx_layout_learn(&w->layouts, t, bytes, &shape);
 		rc = nsx_walk_row(w, t, &(struct nsx_row_of){.part = &frame, .code = v}, err);
 	}
 	w->learnt = NULL;
@@ -469,7 +469,7 @@ static struct nsx_event_layout *learn_event(struct nsx_walker *w, unsigned body_
 	default:
 		return NULL;
 	}
-	return nsx_layout_learn(w->layouts, event_kind(event), event, &shape);
+	return nsx_layout_learn(&w->layouts, event_kind(event), event, &shape);
 }
 
 static int add_body(struct nsx_walker *w, unsigned body_field, struct nsx_piece bytes,
@@ -562,7 +562,7 @@ enum { TYPE_KEY = 1 << 3 | NSX_VARINT }; /* the byte before an event's type  */
 /* Walks an event of a type that is not skipped. */
 static inline int walk_event(struct nsx_walker *w, struct nsx_piece event, struct nsx_err *err)
 {
-	struct nsx_event_layout *l = nsx_layout_find(w->layouts, event_kind(event), event);
+	struct nsx_event_layout *l = nsx_layout_find(&w->layouts, event_kind(event), event);
 	int rc;
 
 	if (!l || l->row == NSX_ROW_UNKNOWN) {
@@ -709,12 +709,8 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 
 	memcpy(w->nstacks, x->before, sizeof(w->nstacks));
 	/* A layout says whether its messages become a wanted row. */
-	if (w->asked && wanted != w->asked && w->layouts)
-		memset(w->layouts, 0, sizeof(*w->layouts));
-	if (!w->layouts)
-		w->layouts = nsx_try_alloc(1, sizeof(*w->layouts), "layouts of events", err);
-	if (!w->layouts)
-		return err->rc;
+	if (wanted != w->asked)
+		memset(&w->layouts, 0, sizeof(w->layouts));
 	w->asked = w->wanted = wanted;
 	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
 		if (nsx_is_wanted(w, stacked[kind].table) && x->kept[kind]) {
@@ -728,15 +724,48 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 	       walk_events(w, message, err);
 }
 
-void nsx_walker_done(struct nsx_walker *w)
+struct nsx_walker *nsx_walker_take(struct nsx_rep *rep)
 {
-	for (size_t i = 0; i < ARRAY_LEN(w->json); i++) {
-		nsx_buf_done(&w->json[i].payload);
-		nsx_buf_done(&w->json[i].text);
-	}
-	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++)
+	struct nsx_walker *w;
+
+	pthread_mutex_lock(&rep->lock);
+	w = rep->idle;
+	if (w)
+		rep->idle = w->next;
+	pthread_mutex_unlock(&rep->lock);
+	if (!w)
+		w = nsx_alloc(1, sizeof(*w));
+	w->rep = rep;
+	return w;
+}
+
+void nsx_walker_give(struct nsx_walker *w)
+{
+	struct nsx_rep *rep = w->rep;
+
+	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++) {
 		free(w->first[kind]);
-	free(w->layouts);
-	free(w->buf.plain);
-	free(w->buf.packed);
+		w->first[kind] = NULL;
+	}
+	memset(w->use, 0, sizeof(w->use));
+	w->notes = NULL;
+	w->asked = UINT64_MAX; /* its layouts are those of other rows */
+	pthread_mutex_lock(&rep->lock);
+	w->next = rep->idle;
+	rep->idle = w;
+	pthread_mutex_unlock(&rep->lock);
+}
+
+void nsx_walkers_done(struct nsx_rep *rep)
+{
+	for (struct nsx_walker *w = rep->idle, *next; w; w = next) {
+		next = w->next;
+		for (size_t i = 0; i < ARRAY_LEN(w->json); i++) {
+			nsx_buf_done(&w->json[i].payload);
+			nsx_buf_done(&w->json[i].text);
+		}
+		free(w->buf.plain);
+		free(w->buf.packed);
+		free(w);
+	}
 }

@@ -62,13 +62,12 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 	struct nsx_rep *rep = job->rep;
 	size_t first = rep->file.nblocks * part / job->nparts;
 	size_t end = rep->file.nblocks * (part + 1) / job->nparts;
-	NSX_AT_EXIT(nsx_free_at) struct nsx_walker *w = nsx_alloc(1, sizeof(*w));
+	struct nsx_walker *w = nsx_walker_take(rep);
 	struct nsx_notes *notes = &job->notes[part];
 	int rc = 0;
 
 	notes->stacks = rep->stacks;
 	notes->room = MOST_COPIED / job->nparts;
-	w->rep = rep;
 	w->notes = notes;
 	notes->least_bits = UINT64_MAX;
 	for (size_t b = first; !rc && b < end; b++) {
@@ -86,7 +85,7 @@ static int walk_part(void *ctx, size_t part, struct nsx_err *err)
 		rep->index[b] = notes->at;
 	}
 	keep_stacks(rep, notes, first, end);
-	nsx_walker_done(w);
+	nsx_walker_give(w);
 	return rc;
 }
 
@@ -214,6 +213,7 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 {
 	int rc;
 
+	pthread_mutex_init(&rep->lock, NULL);
 	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
 		pthread_mutex_init(&rep->stacks[k].lock, NULL);
 		rep->stacks[k].arena = nsx_arena_new();

@@ -147,29 +147,22 @@ static uint64_t count_unread(void *ctx, const char *table)
 	return n;
 }
 
-struct nsx_source_reader {
-	struct nsx_walker w;
-};
-
+/* The reader of this source is a walker. */
 static int new_reader(void *ctx, struct nsx_source_use *uses, size_t n,
-		      struct nsx_source_reader **ret, struct nsx_err *err)
+		      struct nsx_source_reader **ret, struct nsx_err *err NSX_UNUSED)
 {
-	const struct nsx_rep *rep = ctx;
-	struct nsx_source_reader *r = nsx_try_alloc(1, sizeof(*r), "a reader", err);
+	struct nsx_rep *rep = ctx;
+	struct nsx_walker *w = nsx_walker_take(rep);
 
-	if (!r)
-		return err->rc;
-	r->w.rep = rep;
 	for (size_t i = 0; i < n; i++)
-		r->w.use[rep->table[uses[i].table]] = &uses[i];
-	*ret = r;
+		w->use[rep->table[uses[i].table]] = &uses[i];
+	*ret = (struct nsx_source_reader *)w;
 	return 0;
 }
 
 static void reader_done(struct nsx_source_reader *r)
 {
-	nsx_walker_done(&r->w);
-	free(r);
+	nsx_walker_give((struct nsx_walker *)r);
 }
 
 static int read_facts(const struct nsx_rep *rep, enum nsx_rep_table t, struct nsx_source_use *use,
@@ -207,7 +200,7 @@ static int read_strings(const struct nsx_rep_strings *s, struct nsx_source_use *
 
 static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, struct nsx_err *err)
 {
-	struct nsx_walker *w = &r->w;
+	struct nsx_walker *w = (struct nsx_walker *)r;
 	uint64_t wanted = 0;
 	int rc = 0;
 
@@ -229,6 +222,8 @@ static void close_rep(void *ctx)
 {
 	NSX_AT_EXIT(nsx_free_at) struct nsx_rep *rep = ctx;
 
+	nsx_walkers_done(rep);
+	pthread_mutex_destroy(&rep->lock);
 	nsx_rows_done(&rep->facts);
 	nsx_rep_schemas_done(&rep->schemas);
 	nsx_rep_strings_done(&rep->strings);
