@@ -135,16 +135,15 @@ static int mcp_resources_read_file(const struct nsx_loaded *l, int kind,
 		{.write = nsx_write_json, .subject = l->report},
 		{.write = nsx_write_table, .subject = t, .detail = &bound},
 		{.write = write_finding, .subject = l, .detail = &number}};
-	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
-	size_t n = 0;
-	int rc = nsx_out_string(&as[kind], &text, &n, err);
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
+	int rc = nsx_out_string(&as[kind], &text, err);
 
 	if (!rc) {
 		nsx_jsonw_array(w, "contents");
 		nsx_jsonw_object(w, NULL);
 		nsx_jsonw_str(w, "uri", uri);
 		nsx_jsonw_str(w, "mimeType", files[kind].type);
-		put_piece(w, text, n, offset);
+		put_piece(w, text.p, text.n, offset);
 		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
 	}

@@ -173,7 +173,6 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 	bool is_of_page = which <= NSX_DOC_BRIEF;
 	struct nsx_buf text = {0};
 	struct nsx_err err;
-	size_t n;
 	int rc = 0;
 
 	if ((unsigned)which >= NDOCUMENTS)
@@ -192,7 +191,9 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 			&(struct nsx_out_file){
 				.write = writers[which],
 				.subject = is_of_page ? (const void *)r->report->page : r->report},
-			&r->document[which], &n, &err);
+			&text, &err);
+	if (rc)
+		nsx_buf_done(&text);
 	if (rc)
 		return nsx_tell_problem(&err, problem);
 	if (text.p)

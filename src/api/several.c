@@ -138,24 +138,26 @@ int nsx_several_document(struct nsx_several *s, enum nsx_document which,
 		[NSX_DOC_MARKDOWN] = {.write = s->report ? nsx_freport_write_md :
 							   nsx_diff_write_md,
 				      .subject = subject}};
-	struct nsx_buf verdict = {0};
+	struct nsx_buf text = {0};
 	struct nsx_err err;
-	size_t n;
 	int rc = 0;
 
 	if (which == NSX_DOC_VERDICT && !s->document[which]) {
 		if (s->diff.diff)
-			nsx_buf_adds(&verdict, nsx_diff_headline(s->diff.diff, s->arena));
+			nsx_buf_adds(&text, nsx_diff_headline(s->diff.diff, s->arena));
 		else
-			nsx_freport_page(s->report, false, &verdict);
-		s->document[which] = verdict.p;
+			nsx_freport_page(s->report, false, &text);
 	}
 	if ((unsigned)which >= ARRAY_LEN(as) || (!as[which].write && which != NSX_DOC_VERDICT))
 		rc = nsx_fail(&err, NSX_E_USAGE, "no document %d of several traces", (int)which);
-	else if (!s->document[which])
-		rc = nsx_out_string(&as[which], &s->document[which], &n, &err);
+	else if (!s->document[which] && !text.p)
+		rc = nsx_out_string(&as[which], &text, &err);
+	if (rc)
+		nsx_buf_done(&text);
 	if (rc)
 		return nsx_tell_problem(&err, problem);
+	if (text.p)
+		s->document[which] = text.p;
 	*ret = s->document[which];
 	return 0;
 }

@@ -159,19 +159,20 @@ static int brief_write_page(const struct nsx_out_file *f, FILE *out, struct nsx_
 
 int nsx_write_brief(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
-	size_t size = SIZE_MAX;
-	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
-	int rc = 0;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
+	size_t most = LONGEST_TEXT;
+	int rc;
 
-	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES; most = most * 3 / 4) {
+	do {
 		const struct nsx_out_file page = {.write = brief_write_page,
 						  .subject = f->subject,
 						  .detail = &most};
 
-		free(text);
-		rc = nsx_out_string(&page, &text, &size, err);
-	}
+		nsx_buf_clear(&text);
+		rc = nsx_out_string(&page, &text, err);
+		most = most * 3 / 4;
+	} while (!rc && text.n > NSX_BRIEF_BYTES);
 	if (!rc)
-		fwrite(text, 1, size, out);
+		fwrite(text.p, 1, text.n, out);
 	return rc;
 }

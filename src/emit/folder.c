@@ -63,8 +63,7 @@ struct stage {
 	const struct nsx_folder *folder;
 	char path[4096];
 	int fd; /* file descriptor that keeps the folder locked */
-	char *record; /* the record, which is written last, without its list and seal */
-	size_t nrecord;
+	struct nsx_buf record; /* is written last, with its list and seal    */
 };
 
 /* Fails with the file's final path, because the stage is gone when the message is read. */
@@ -93,17 +92,19 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name, 
 	return 0;
 }
 
-int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n, struct nsx_err *err)
+static ssize_t write_to_buffer(void *buf, const char *p, size_t n)
 {
-	FILE *out;
-	int rc;
+	nsx_buf_add(buf, p, n);
+	return (ssize_t)n;
+}
 
-	*ret = NULL;
-	out = open_memstream(ret, ret_n);
-	if (!out)
-		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to write");
-	rc = f->write(f, out, err);
-	if (fclose(out) && !rc)
+/* A stream of the C library in memory copies all of it again and again as it grows. */
+int nsx_out_string(const struct nsx_out_file *f, struct nsx_buf *ret, struct nsx_err *err)
+{
+	FILE *out = fopencookie(ret, "w", (cookie_io_functions_t){.write = write_to_buffer});
+	int rc = out ? f->write(f, out, err) : NSX_E_NOMEM;
+
+	if (!out || (fclose(out) && !rc))
 		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to write");
 	return rc;
 }
@@ -158,7 +159,7 @@ static int folder_write_file(void *ctx, size_t i, struct nsx_err *err)
 	FILE *f;
 
 	if (i + 1 == stage->folder->nfiles)
-		return nsx_out_string(file, &stage->record, &stage->nrecord, err);
+		return nsx_out_string(file, &stage->record, err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
 	    !(f = create_with_checksum(stage, path, &x, err)))
 		return err->rc;
@@ -190,31 +191,27 @@ static int write_list(const struct nsx_out_file *f, FILE *out, struct nsx_err *e
 }
 
 /* Replaces the record's last brace by the list and the seal. */
-static int folder_write_record(const struct stage *stage, struct nsx_err *err)
+static int folder_write_record(struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
 	const char *name = folder->files[folder->nfiles - 1].name;
 	const struct nsx_out_file list = {.write = write_list,
 					  .subject = folder};
-	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
-	char path[4096], seal[NSX_SEAL_SIZE] = "", *text = NULL;
-	size_t n = 0;
-	int rc = nsx_out_string(&list, &text, &n, err);
+	struct nsx_buf *b = &stage->record;
+	size_t end = b->n -= strlen("\n}\n");
+	char path[4096], seal[NSX_SEAL_SIZE] = "";
 	FILE *f;
 
-	if (!rc) {
-		nsx_buf_add(&b, stage->record, stage->nrecord - strlen("\n}\n"));
-		nsx_buf_adds(&b, ",");
-		nsx_buf_add(&b, text + 1, n - strlen("{\n}\n"));
-	}
-	free(text);
-	if (rc || make_path(path, sizeof(path), stage->path, name, err))
+	if (nsx_out_string(&list, b, err) ||
+	    make_path(path, sizeof(path), stage->path, name, err))
 		return err->rc;
+	b->p[end] = ',';
+	b->n -= strlen("\n}\n");
 	f = fopen(path, "wxe");
 	if (!f)
 		return refuse_file(stage, name, errno, err);
-	fwrite(b.p, 1, b.n, f);
-	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
+	fwrite(b->p, 1, b->n, f);
+	fwrite(seal, 1, nsx_seal(b->p, b->n, seal, sizeof(seal)), f);
 	return folder_close_file(f, stage, name, err);
 }
 
@@ -295,7 +292,7 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 		rc = make_subfolder(s->path, f->files[i].name, &made, err);
 	rc = rc ?: nsx_par(f->threads, f->nfiles, folder_write_file, s, err) ?:
 	     folder_write_record(s, err);
-	free(s->record);
+	nsx_buf_done(&s->record);
 	nsx_at_death(NULL, NULL);
 	return rc;
 }

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include "base/err.h"
+#include "base/str.h"
 
 struct nsx_out_file {
 	char name[128]; /* path in the folder; may include one subfolder */
@@ -19,8 +20,8 @@ struct nsx_out_file {
 	uint32_t crc32;	    /* checksum of the whole file, as in gzip */
 };
 
-/* Runs the writer into memory. Owner: the caller, free(), also after a failure. */
-int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
+/* Appends what the writer writes. */
+int nsx_out_string(const struct nsx_out_file *f, struct nsx_buf *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
 struct nsx_folder {

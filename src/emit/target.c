@@ -191,9 +191,8 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n, struct n
 
 int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f, struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_free_at) char *text = NULL;
-	size_t n;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
 
-	return nsx_out_string(f, &text, &n, err) ||
-		 nsx_target_write(t, text, n, err) ? err->rc : 0;
+	return nsx_out_string(f, &text, err) ||
+		 nsx_target_write(t, text.p, text.n, err) ? err->rc : 0;
 }

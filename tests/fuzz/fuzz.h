@@ -85,8 +85,7 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json, FILE 
 	FILE *null = fopen("/dev/null", "w");
 	struct nsx_out_file all = {.subject = r};
 	struct nsx_err err;
-	char *text;
-	size_t n;
+	struct nsx_buf text = {0};
 
 	CHECK(null && !nsx_write_md(&all, null, &err));
 	for (size_t i = 0; i < r->nsections; i++) {
@@ -99,9 +98,9 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json, FILE 
 	}
 	if (whole_json) {
 		all.write = nsx_write_json;
-		CHECK(!nsx_out_string(&all, &text, &n, &err));
-		fuzz_check_json(text, n);
-		free(text);
+		CHECK(!nsx_out_string(&all, &text, &err));
+		fuzz_check_json(text.p, text.n);
+		nsx_buf_done(&text);
 	}
 	fclose(null);
 }

@@ -20,15 +20,14 @@ static const struct nsx_pass pass = {.id = "fuzz", .title = "Fuzz",
 static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 {
 	struct nsx_err err;
-	char *text;
-	size_t n;
+	struct nsx_buf text = {0};
 	const struct nsx_out_file f = {.write = nsx_write_json, .subject = r};
 	json_t *root, *rows;
 
-	CHECK(!nsx_out_string(&f, &text, &n, &err));
-	for (size_t i = 0; i < n; i++)
-		CHECK((unsigned char)text[i] < 0x80);
-	root = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
+	CHECK(!nsx_out_string(&f, &text, &err));
+	for (size_t i = 0; i < text.n; i++)
+		CHECK((unsigned char)text.p[i] < 0x80);
+	root = json_loadb(text.p, text.n, JSON_ALLOW_NUL, NULL);
 	CHECK(root);
 	rows = json_object_get(json_object_get(json_object_get(root, "metrics"), "fuzz"), "rows");
 	CHECK(json_array_size(rows) == t->nrows);
@@ -36,7 +35,7 @@ static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 		CHECK(!strcmp(json_string_value(json_object_get(json_array_get(rows, i), "name")),
 			      nsx_table_text(t, i, "name")));
 	json_decref(root);
-	free(text);
+	nsx_buf_done(&text);
 }
 
 struct reader {
@@ -100,12 +99,11 @@ static size_t count_cells(const char *line, size_t n)
 static void check_md(const struct nsx_report *r)
 {
 	struct nsx_err err;
-	char *text;
-	size_t n;
+	struct nsx_buf text = {0};
 	const struct nsx_out_file f = {.write = nsx_write_md, .subject = r};
 
-	CHECK(!nsx_out_string(&f, &text, &n, &err));
-	for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
+	CHECK(!nsx_out_string(&f, &text, &err));
+	for (const char *p = text.p; *p; p += strcspn(p, "\n") + 1) {
 		size_t len = strcspn(p, "\n");
 
 		for (size_t i = 0; i < len; i++)
@@ -115,7 +113,7 @@ static void check_md(const struct nsx_report *r)
 		if (!p[len])
 			break;
 	}
-	free(text);
+	nsx_buf_done(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
