@@ -299,8 +299,8 @@ struct nsx_tableload {
 	const enum nsx_field *fields;
 	unsigned nfields;
 	struct nsx_colset *set, *beside; /* beside: second set with the same rows */
-	void *own; /* NSX_MAX_THREADS elements of own_size, one per part, for tables that are
-		      summed up instead of kept                            */
+	void *own; /* an element of own_size for each thread of the loader, one per part, for
+		      tables that are summed up instead of kept            */
 	size_t own_size;
 	/* Keeps one row (p->n++, returns 0) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v, struct nsx_err *err);

@@ -303,9 +303,9 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids", err);
 	if (!l->by_id)
 		return err->rc;
-	table.own = late = nsx_alloc(NSX_MAX_THREADS, sizeof(*late));
+	table.own = late = nsx_alloc(l->threads, sizeof(*late));
 	rc = nsx_load_tables(l, &table, 1, "strings", err);
-	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+	for (unsigned i = 0; i < l->threads; i++) {
 		rc = rc ?: nsx_strings_settle(l->strings, &late[i], err);
 		nsx_buf_done(&late[i].texts);
 	}

@@ -221,7 +221,7 @@ static int join_chains(struct nsx_loader *l, struct own *own,
 	size_t kept = 0;
 	int rc = 0;
 
-	for (size_t p = 1; !rc && p < NSX_MAX_THREADS; p++) {
+	for (size_t p = 1; !rc && p < l->threads; p++) {
 		rc = nsx_grow(&all->v, &all->cap, all->n + own[p].n, sizeof(*all->v), "stacks", err);
 		if (!rc && own[p].n)
 			memcpy(all->v + all->n, own[p].v, own[p].n * sizeof(*all->v));
@@ -283,11 +283,11 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 
 		if (!nsx_has_view(l->schema, views[i]))
 			continue;
-		own = nsx_alloc(NSX_MAX_THREADS, sizeof(*own));
+		own = nsx_alloc(l->threads, sizeof(*own));
 		table.own = own;
 		rc = nsx_load_tables(l, &table, 1, "stacks", err) ?:
 		     join_chains(l, own, to[i], err);
-		for (unsigned p = 0; p < NSX_MAX_THREADS; p++)
+		for (unsigned p = 0; p < l->threads; p++)
 			free(own[p].v);
 	}
 	return rc;

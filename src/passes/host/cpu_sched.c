@@ -236,17 +236,15 @@ static int reread_overlapping_threads(const struct nsx_run *run, struct cpu_thre
 	return rc;
 }
 
-static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts,
+static int cpu_sched_read_all(const struct nsx_run *run, struct part *parts, unsigned n,
 			      struct cpu_threads *all, struct nsx_err *err)
 {
-	unsigned n = NSX_MAX(1, NSX_MIN(run->opts->threads, NSX_MAX_THREADS));
-
-	for (unsigned i = 0; i < NSX_MAX_THREADS; i++)
+	for (unsigned i = 0; i < n; i++)
 		parts[i].t = run->trace;
 	if (nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
 			  ARRAY_LEN(fields), n, cpu_sched_on_row, parts, sizeof(*parts), err))
 		return err->rc;
-	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (nsx_grow(&all->v, &all->cap, all->n + parts[i].n,
 			     sizeof(*all->v), "scheduling stretches", err))
 			return err->rc;
@@ -290,12 +288,13 @@ static void extend_thread_times(const struct nsx_trace *t, struct cpu_threads *a
 
 int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret, struct nsx_err *err)
 {
-	struct part *parts = nsx_arena_get(run->scratch, NSX_MAX_THREADS * sizeof(*parts));
-	int rc = cpu_sched_read_all(run, parts, ret, err);
+	unsigned n = NSX_MAX(1, NSX_MIN(run->opts->threads, NSX_MAX_THREADS));
+	struct part *parts = nsx_arena_get(run->scratch, n * sizeof(*parts));
+	int rc = cpu_sched_read_all(run, parts, n, ret, err);
 
 	if (!rc && run->trace->schema->reach->is_on)
 		extend_thread_times(run->trace, ret);
-	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		nsx_groups_done(&parts[i].threads);
 		nsx_groups_done(&parts[i].cpus);
 		free(parts[i].current);
