@@ -54,6 +54,18 @@ static void print_schemas(void)
 		printf(" %s", name);
 }
 
+static void print_step_kinds(void)
+{
+	for (unsigned i = 0; i < NSX_NSTEP_KINDS; i++)
+		printf(" %s", nsx_step_kinds[i]);
+}
+
+static void print_windows(void)
+{
+	for (unsigned i = 0; i < NSX_NSTEP_KINDS; i++)
+		printf(" step:%s", nsx_step_kinds[i]);
+}
+
 static void print_shells(void)
 {
 	fputs(" bash zsh fish", stdout);
@@ -66,13 +78,21 @@ static const struct {
 } operands[] = {
 	{"help", "help", print_commands},	   {"completion", "completion", print_shells},
 	{"schema-json", "schema-json", print_schemas}, {"ask", "section", print_sections},
-	{"ask", "finding", print_finding_ids}, {"baseline", "baseline", print_actions},
+	{"ask", "finding", print_finding_ids}, {"ask", "steps", print_step_kinds},
+	{"ask", "window", print_windows},      {"baseline", "baseline", print_actions},
 };
+
+/* Values of options that are lists of the program; others have their words. */
+static const struct {
+	const char *option;
+	void (*print)(void);
+} lists[] = {{"pass", print_sections}, {"skip", print_sections},
+	     {"explain", print_sections}, {"window", print_windows}};
 
 static bool has_values(const struct nsx_opt *o)
 {
-	return o->words || !strcmp(o->name, "pass") || !strcmp(o->name, "skip") ||
-	       !strcmp(o->name, "explain");
+	return o->words ||
+	       NSX_FIRST(i, ARRAY_LEN(lists), !strcmp(lists[i].option, o->name), true, false);
 }
 
 /* Prints the possible values of an option as words: "auto, always or never". */
@@ -80,8 +100,9 @@ static void print_values(const struct nsx_opt *o)
 {
 	const char *s = o->words;
 
-	if (!s)
-		print_sections();
+	for (unsigned i = 0; i < ARRAY_LEN(lists) && !s; i++)
+		if (!strcmp(lists[i].option, o->name))
+			lists[i].print();
 	for (size_t n; s && *s; s += n + strspn(s + n, ", ")) {
 		if (!strncmp(s, "or ", 3))
 			s += 3;
@@ -110,7 +131,7 @@ static void print_bash_words(void)
 {
 	const struct nsx_cmd *explain = nsx_cmd_find("explain");
 
-	fputs("\tcase $cmd${COMP_WORDS[COMP_CWORD-1]} in\n", stdout);
+	fputs("\tcase $cmd$last in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++)
 		if (nsx_commands[i] != explain)
 			print_bash_values(nsx_commands[i]);
@@ -126,7 +147,9 @@ static void print_bash_words(void)
 static void print_bash(void)
 {
 	fputs("_nsys_explain()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
-	      "cmd=${COMP_WORDS[1]} words=\n\tCOMPREPLY=()\n"
+	      "last=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]} words=\n\tCOMPREPLY=()\n"
+	      "\tif [ \"$last\" = = ]; then last=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	      "\tif [ \"$cur\" = = ]; then cur=; fi\n"
 	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help", stdout);
 	print_commands();
 	fputs(" --version --man\"\n\tfi\n\tcase $cmd in\n", stdout);
@@ -142,6 +165,12 @@ static void print_bash(void)
 	print_questions();
 	fputs("\"\n\tfi\n", stdout);
 	print_bash_words();
+	fputs("\t# Bash takes a colon for the end of a word.\n"
+	      "\tif [[ $COMP_WORDBREAKS == *:* && "
+	      "${COMP_LINE:0:COMP_POINT} =~ [\\ =]step:([a-z]*)$ ]]; then\n"
+	      "\t\tcur=${BASH_REMATCH[1]} words=\"", stdout);
+	print_step_kinds();
+	fputs("\"\n\tfi\n", stdout);
 	fputs("\t[ -z \"$words\" ] || mapfile -t COMPREPLY < "
 	      "<(compgen -W \"$words\" -- \"$cur\")\n}\n"
 	      "complete -o default -F _nsys_explain nsys-explain\n", stdout);
@@ -173,10 +202,14 @@ static void print_zsh_options(const struct nsx_cmd *c)
 		if (o->arg) {
 			putchar(':');
 			print_quoted(o->arg, "[]:\\");
-			fputs(has_values(o) ? ":(" : ":_files", stdout);
-			if (has_values(o)) {
+			if (!strcmp(o->name, "window")) {
+				fputs(":($windows)", stdout); /* a colon would end them */
+			} else if (has_values(o)) {
+				fputs(":(", stdout);
 				print_values(o);
 				putchar(')');
+			} else {
+				fputs(":_files", stdout);
 			}
 		}
 		putchar('\'');
@@ -186,7 +219,7 @@ static void print_zsh_options(const struct nsx_cmd *c)
 static void print_zsh(void)
 {
 	fputs("#compdef nsys-explain\n_nsys_explain()\n{\n"
-	      "\tlocal -a commands questions\n\tcommands=(\n"
+	      "\tlocal -a commands questions windows\n\tcommands=(\n"
 	      "\t\t'help:what a command does, and its options'\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t\t'%s:", nsx_commands[i]->name);
@@ -195,6 +228,8 @@ static void print_zsh(void)
 	}
 	fputs("\t)\n\tquestions=(", stdout);
 	print_questions();
+	fputs(" )\n\twindows=(", stdout);
+	print_windows();
 	fputs(" )\n\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
 	      "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n"
 	      "\tcase $words[2]$words[CURRENT-1] in\n", stdout);

@@ -33,8 +33,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "window", NULL, "A..B", STR, o.window,
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or 5ns..9ns on the "
 	    "trace's clock, as reports print it; nvtx:NAME, from the first range of that name to "
-	    "the last; phase:NAME, a phase by its name in a report (the trace is loaded to find "
-	    "it)"),
+	    "the last; phase:NAME, a phase by its name in a report; step:KIND, a typical step of an "
+	    "engine (the trace is loaded to find either)"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this iteration of the GPU that sets the pace, by its number in "
 	    "tables/iterations.csv"),

@@ -36,6 +36,7 @@ for shell in bash zsh fish; do
 	if command -v $shell >/dev/null; then holds "$shell reads it" $shell -n "$work/$shell"
 	else part_skipped "$shell is not here"; fi
 done
+COMP_LINE='' COMP_POINT=0
 complete_bash() { # WANT WORD...
 	local want=$1; shift
 	# shellcheck source=/dev/null
@@ -55,6 +56,20 @@ holds 'a client' complete_bash cursor mcp --print-config cu
 holds 'a section to ask for' complete_bash top_kernels ask x.sqlite section top_
 holds 'a kind of finding' complete_bash top_kernel ask x.sqlite finding top_
 holds 'a command to be helped with' complete_bash fleet help fl
+holds 'a kind of step' complete_bash decode ask x.sqlite steps de
+holds 'a value after =' complete_bash tracks convert x.sqlite --gpu = tr
+holds 'values after =' complete_bash 'native tracks' convert x.sqlite --gpu =
+# At a terminal bash takes the colon of a window for a word.
+complete_line() { # WANT LINE WORD...
+	COMP_LINE=$2 COMP_POINT=${#2}; local want=$1; shift 2; complete_bash "$want" "$@"
+}
+COMP_WORDBREAKS=' =:'
+holds 'a window' complete_line decode 'nsys-explain x.sqlite --window step:de' x.sqlite --window step : de
+holds '... after =' complete_line decode 'nsys-explain x.sqlite --window=step:de' x.sqlite --window = step : de
+holds '... of a question' complete_line 'decode prefill mixed idle training' 'nsys-explain ask x.sqlite window step:' \
+	ask x.sqlite window step :
+COMP_WORDBREAKS=' '
+holds '... where a colon ends no word' complete_line step:decode 'nsys-explain x.sqlite --window step:de' x.sqlite --window step:de
 holds 'a question that is nearly one' sh -c "'$prog' ask x.sqlite fidnings 2>&1 | grep -q \"did you mean 'findings'\""
 # In zsh only a terminal completes.
 cp "$work/zsh" "$work/_nsys-explain"
@@ -94,6 +109,9 @@ for shell in zsh fish; do
 	holds "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'
 	holds "$shell: a section to ask for" whole top_kernels kernels 'nsys-explain ask x.sqlite section top_'
 	holds "$shell: a command to be helped with" whole fleet eet 'nsys-explain help fl'
+	holds "$shell: a kind of step" whole decode code 'nsys-explain ask x.sqlite steps de'
+	holds "$shell: a window" whole step:decode code 'nsys-explain x.sqlite --window step:de'
+	holds "$shell: a window to ask for" whole step:decode code 'nsys-explain ask x.sqlite window step:de'
 	holds "$shell: a schema" whole brief ief 'nsys-explain schema-json br'
 done
 holds 'no fourth shell' not "$prog" completion tcsh
