@@ -24,6 +24,10 @@ struct nsx_load_options {
 	const char *const *what_if; /* changes to price, in the syntax of --what-if,
 				       NULL-terminated; NULL: none. The result is table
 				       `asked` of section `what_if`         */
+	/* Files that describe the traced engine, as for the options --model, --steps-from and
+	 * --kernel-classes; NULL: none.
+	 */
+	const char *model, *steps_from, *kernel_classes;
 };
 
 /* Reads each table once and runs the analyses. options may be NULL. The export must stay

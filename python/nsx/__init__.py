@@ -27,7 +27,8 @@ class _Problem(C.Structure):
 
 class _Options(C.Structure):
     _fields_ = [("size", C.c_size_t), ("threads", C.c_uint), ("window", C.c_char_p),
-                ("only", C.c_char_p), ("what_if", C.POINTER(C.c_char_p))]
+                ("only", C.c_char_p), ("what_if", C.POINTER(C.c_char_p)),
+                ("model", C.c_char_p), ("steps_from", C.c_char_p), ("kernel_classes", C.c_char_p)]
 
 
 def _library():
@@ -280,12 +281,13 @@ class Report(_Documents):
 
     _read = _lib.nsx_result_document
 
-    def __init__(self, path, threads, window, only, what_if):
+    def __init__(self, path, threads, window, only, what_if, *engine):
         self.path = os.fspath(path)
         self._export, self._handle = C.c_void_p(), C.c_void_p()
         changes = _list([w.encode() for w in what_if])
         options = _Options(C.sizeof(_Options), threads, window and window.encode(),
-                           ",".join(only).encode() if only else None, changes)
+                           ",".join(only).encode() if only else None, changes,
+                           *(f and os.fsencode(f) for f in engine))
         _call(_lib.nsx_export_open, os.fsencode(path), C.byref(self._export))
         _call(_lib.nsx_load, self._export, C.byref(options), C.byref(self._handle))
         tables = {}
@@ -337,14 +339,16 @@ class Report(_Documents):
         return f"<pre>{html.escape(self.page)}</pre>"
 
 
-def open(path, *, threads=os.cpu_count() or 1, window=None, only=(), what_if=()):
+def open(path, *, threads=os.cpu_count() or 1, window=None, only=(), what_if=(),
+         model=None, steps_from=None, kernel_classes=None):
     """Reads a report (.nsys-rep) or an export and explains it.
 
     window: the part to explain, as "2..5" in seconds. only: ids of the sections to
     compute; there is no first page then. what_if: changes to price, in the syntax of
-    --what-if.
+    --what-if. model, steps_from, kernel_classes: files that describe the traced engine,
+    as for --model, --steps-from and --kernel-classes.
     """
-    return Report(path, threads, window, only, what_if)
+    return Report(path, threads, window, only, what_if, model, steps_from, kernel_classes)
 
 
 def diff(before, after, *, threads=os.cpu_count() or 1, unit=None):

@@ -5,6 +5,7 @@
 #include "emit/emit.h"
 #include "emit/target.h"
 #include "facts/replay/spec.h"
+#include "passes/engine.h"
 #include "passes/pass.h"
 
 _Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE &&
@@ -20,6 +21,7 @@ struct nsx_export {
 enum { NDOCUMENTS = NSX_DOC_MARKDOWN + 1 };
 struct nsx_result {
 	struct nsx_report *report;
+	struct nsx_engine engine;
 	unsigned threads;
 	char *document[NDOCUMENTS]; /* NULL: not requested */
 };
@@ -115,6 +117,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 {
 	struct nsx_load_options o = {0};
 	struct nsx_result *r;
+	struct nsx_opts opts;
 	struct nsx_err err;
 	size_t nwhat_ifs;
 	int rc;
@@ -126,15 +129,13 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 		return nsx_tell_problem(&err, problem);
 	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
-	rc = nsx_report_make(&e->schema,
-			     &(struct nsx_opts){NSX_OPTS_DEFAULT,
-						.path = e->path,
-						.window = o.window,
-						.only = o.only,
-						.what_ifs = o.what_if,
-						.nwhat_ifs = nwhat_ifs,
-						.threads = o.threads},
-			     &r->report, &err);
+	r->engine = (struct nsx_engine){.classes_path = o.kernel_classes, .model_path = o.model,
+					.steps_path = o.steps_from};
+	opts = (struct nsx_opts){NSX_OPTS_DEFAULT, .path = e->path, .window = o.window,
+				 .only = o.only, .what_ifs = o.what_if, .nwhat_ifs = nwhat_ifs,
+				 .threads = o.threads};
+	rc = nsx_engine_read(&r->engine, &opts, &err) ?:
+	     nsx_report_make(&e->schema, &opts, &r->report, &err);
 	if (rc) {
 		nsx_result_free(r);
 		return nsx_tell_problem(&err, problem);
@@ -150,6 +151,7 @@ void nsx_result_free(struct nsx_result *r)
 	for (size_t i = 0; i < NDOCUMENTS; i++)
 		free(r->document[i]);
 	nsx_report_free(r->report);
+	nsx_engine_done(&r->engine);
 	free(r);
 }
 

@@ -52,6 +52,13 @@ for ask, words in ((lambda: part.verdict, "first page"), (lambda: nsx.open(__fil
         assert words in str(e), e
     else:
         raise AssertionError(words)
+for name in "model", "steps_from", "kernel_classes":
+    try:
+        nsx.open(trace, **{name: "none.json"})
+    except nsx.Error as e:
+        assert "none.json" in str(e) and e.code == -7, e
+    else:
+        raise AssertionError(name)
 nsx._lib.nsx_stop()
 try:
     nsx.open(trace)
@@ -63,6 +70,22 @@ nsx.open(trace).write("written")
 table = nsx.open(trace).findings  # the report lives as long as its table
 gc.collect()
 assert table[0]["rank"] == 1
+P
+echo '{"parameters": 100000000, "dtype": "bf16"}' >model.json
+echo '{"prefill": "execute_*"}' >steps.json
+echo '{"mine": "gemm"}' >classes.json
+cat >engine.py <<'P'
+import json, subprocess, sys
+import nsx
+
+prog, trace = sys.argv[1:]
+files = {"model": "model.json", "steps_from": "steps.json", "kernel_classes": "classes.json"}
+whole = nsx.open(trace).json["metrics"]["steps"]
+for name in files:  # each alone changes the section as the option does
+    ours = nsx.open(trace, **{name: files[name]}).json["metrics"]["steps"]
+    theirs = json.loads(subprocess.check_output([prog, trace, "--pass", "steps", "--json",
+                                                 "--" + name.replace("_", "-"), files[name]]))
+    assert ours == theirs["metrics"]["steps"] != whole, name
 P
 "$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --json >diff.json
 "$prog" fleet "$fix/two_rank_straggler.sqlite" --json >fleet.json
@@ -100,6 +123,7 @@ for ask, words in ((lambda: nsx.diff([], fix + "synthetic.sqlite"), "both sides"
 P
 holds 'diff and fleet' python3 several.py "$fix"
 holds 'findings, tables, documents, errors' python3 check.py "$fix/synthetic.sqlite"
+holds 'files that describe the engine' python3 engine.py "$prog" "$fix/steps_vllm.sqlite"
 holds 'a folder is written' cmp written/tables/kernels.csv report/tables/kernels.csv
 if $python -c 'import pandas' 2>/dev/null; then
 	holds 'pandas reads the same from the table and from its file' $python -c '

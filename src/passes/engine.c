@@ -1,5 +1,5 @@
-/* engine.c - reads what the user says about the traced engine. */
-#include "cli/engine.h"
+/* engine.c - reads the files in which the user describes the traced engine. */
+#include "passes/engine.h"
 #include "passes/nvtx/phase.h"
 
 int nsx_engine_read(struct nsx_engine *e, struct nsx_opts *opts, struct nsx_err *err)
