@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A made-up capture of engines, as SQL for mkfixture: engines.py SEED.
+"""A made-up capture of engines, as SQL for mkfixture: engines.py SEED [PID].
 
 One to three processes on one or two GPUs, each with up to two threads that run steps of one engine.
 Steps lie in steps, overlap, launch nothing or copy only; names may lack their tokens; some launches are
@@ -105,7 +105,8 @@ def main():
     sql = ["-- @include _schema/v3_25.sql", "-- @lazy"]
     gpus = r.choice((1, 2))
     sql += [f"INSERT INTO gpu (id) VALUES ({i});" for i in range(gpus)]
-    for pid in range(100, 100 + r.choice((1, 1, 2, 3))):
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    for pid in range(first, first + r.choice((1, 1, 2, 3))):
         device = r.randrange(gpus)
         sql.append(f"INSERT INTO process (pid, name, device) VALUES ({pid}, 'worker', {device});")
         engine = r.choice(("vLLM", "SGLang", "TensorRT-LLM", "loop"))
