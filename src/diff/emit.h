@@ -41,7 +41,7 @@ struct nsx_kind_row { /* [0] before, [1] after */
 	int64_t count[2];
 	double p50_ms[2]; /* median GPU time of the steps */
 };
-struct nsx_kind_rows { /* ordered by kind and size; rows that only the side after has come last */
+struct nsx_kind_rows { /* ordered by kind and size */
 	struct nsx_kind_row *v;
 	size_t n;
 };

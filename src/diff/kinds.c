@@ -4,6 +4,7 @@
 #include <math.h>
 #include "base/stat.h"
 #include "diff/emit.h"
+#include "facts/steps/steps.h"
 #include "passes/pass.h"
 
 enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */
@@ -38,6 +39,18 @@ static void add_side(struct nsx_kind_row *row, unsigned side, const struct nsx_s
 	row->count[side] += k->count;
 }
 
+static unsigned kinds_place_of(const struct nsx_kind_row *r)
+{
+	return NSX_FIRST(k, NSX_NSTEP_KINDS, !strcmp(nsx_step_kinds[k], r->kind), k, k);
+}
+
+static int kinds_cmp_row(const void *a, const void *b)
+{
+	const struct nsx_kind_row *x = a, *y = b;
+
+	return NSX_CMP(kinds_place_of(x), kinds_place_of(y)) ?: NSX_CMP(atoll(x->size), atoll(y->size));
+}
+
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a)
 {
 	struct nsx_kind_rows r = {0};
@@ -60,6 +73,7 @@ struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *
 				r.v[at].size = x->size;
 				add_side(&r.v[at], s, x);
 			}
+	nsx_sort(r.v, r.n, sizeof(*r.v), kinds_cmp_row);
 	r.n = r.n > 1 ? r.n : 0;
 	return r;
 }
