@@ -10,10 +10,49 @@ enum { MIN_GAP_NS = 1000000 };
 
 struct event {
 	int64_t start_ns, end_ns;
-	uint32_t op, key; /* key: replay or name                             */
+	uint32_t op, key; /* key: replay, graph of nodes, or name            */
 };
+enum { OF_NODES = 1u << 31 };
 
 NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
+
+static bool is_node_of_graph(const struct nsx_trace *t, uint32_t op)
+{
+	uint32_t call = nsx_op_call(&t->ops, op);
+
+	return t->ops.flags[op] & NSX_OP_NODE && t->ops.kind[op] == NSX_OP_KERNEL &&
+	       call != NSX_NONE && t->calls.flags[call] & NSX_CALL_GRAPH;
+}
+
+static bool is_of_method(const struct nsx_trace *t, uint32_t op, enum nsx_way_method method)
+{
+	if (method != NSX_WAY_GRAPH)
+		return t->ops.cls[op] == NSX_C_COMM;
+	return t->ops.kind[op] == NSX_OP_GRAPH || is_node_of_graph(t, op);
+}
+
+static uint32_t cadence_key_of(const struct nsx_trace *t, uint32_t op, enum nsx_way_method method)
+{
+	if (t->ops.kind[op] == NSX_OP_GRAPH)
+		return nsx_op_detail(&t->ops, op);
+	return method == NSX_WAY_GRAPH ?
+		       nsx_shape_launch(t, nsx_op_shape(t, op))->graph_id | OF_NODES :
+		       nsx_op_shape(t, op)->base_name;
+}
+
+/* Of the nodes of one launch keeps the first. Returns how many events are left. */
+static size_t keep_first_nodes(const struct nsx_trace *t, struct event *v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!kept || v[i].key != v[kept - 1].key || !(v[i].key & OF_NODES) ||
+		    nsx_op_call(&t->ops, v[i].op) != nsx_op_call(&t->ops, v[kept - 1].op))
+			v[kept++] = v[i];
+		else
+			v[kept - 1].end_ns = NSX_MAX(v[kept - 1].end_ns, v[i].end_ns);
+	return kept;
+}
 
 /* Lists the process's events of one kind on the device of its main stream. Returns their number. */
 static size_t list_recurring_events(const struct nsx_finder *fd, uint32_t process,
@@ -25,17 +64,12 @@ static size_t list_recurring_events(const struct nsx_finder *fd, uint32_t proces
 
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
 		uint32_t op = fd->ops[k];
-		bool is_graph = t->ops.kind[op] == NSX_OP_GRAPH;
 
-		if (nsx_stream_of(t, op)->device !=
-			    t->stream[main_stream].device ||
-		    (method == NSX_WAY_GRAPH ? !is_graph :
-					       t->ops.cls[op] != NSX_C_COMM))
+		if (nsx_stream_of(t, op)->device != t->stream[main_stream].device ||
+		    !is_of_method(t, op, method))
 			continue;
-		v[n++] = (struct event){
-		    nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
-		    is_graph ? nsx_op_detail(&t->ops, op)
-			     : nsx_op_shape(t, op)->base_name};
+		v[n++] = (struct event){nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
+					cadence_key_of(t, op, method)};
 	}
 	return n;
 }
@@ -50,6 +84,8 @@ static int cadence_find_events(struct nsx_finder *fd, uint32_t process,
 
 	n = rc ? 0 : list_recurring_events(fd, process, method, v);
 	nsx_sort(v, n, sizeof(*v), cmp_event);
+	if (method == NSX_WAY_GRAPH)
+		n = keep_first_nodes(fd->t, v, n);
 	NSX_EACH_RUN(i, next, n, v[next].key == v[i].key) {
 		struct nsx_way w = {.method = method, .process = process};
 

@@ -1,0 +1,1 @@
+explain @short_nodes --pass iterations --md
