@@ -89,14 +89,16 @@ static int set_baseline(const struct args *o, bool accepts, int n, char **argv,
 {
 	const struct nsx_baseline_opts b = {o->store, argv[0], o->why, accepts,
 					    nsx_threads(o->threads)};
+	const char *damage;
 	int rc;
 
 	if (n < 2 || n > NSX_MOST_RUNS)
 		return nsx_fail(err, NSX_E_USAGE, "give a name and 1 to %d traces or "
 				"digests: nsys-explain baseline %s NAME TRACE...",
 				NSX_MOST_RUNS, accepts ? "accept" : "set");
-	rc = nsx_baseline_set(&b, (const char *const *)argv + 1, (size_t)n - 1, err);
-	return rc ? rc : cmd_baseline_show(o, argv[0], a, err);
+	rc = nsx_baseline_set(&b, (const char *const *)argv + 1, (size_t)n - 1, a, &damage, err) ?:
+	     cmd_baseline_show(o, argv[0], a, err);
+	return rc ?: nsx_cmd_partial(damage);
 }
 
 static int run_baseline_verb(const struct args *o, int n, char **argv, struct nsx_arena *a,

@@ -275,15 +275,26 @@ static int write_folder(const struct nsx_baseline_opts *o, const char *const *pa
 		.threads = o->threads}, err);
 }
 
+/* Why a run is of a part of its trace; NULL: it is not. */
+static const char *baseline_damage_of(const struct run *run, const char *path, struct nsx_arena *a)
+{
+	for (size_t i = 0; i < run->n; i++)
+		if (run->v[i]->is_partial)
+			return run->v[i]->damage ? nsx_arena_strdup(a, run->v[i]->damage) :
+				nsx_arena_printf(a, "'%s': its trace had lost rows when it was "
+						 "digested", path);
+	return NULL;
+}
+
 int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths, size_t n,
-		     struct nsx_err *err)
+		     struct nsx_arena *a, const char **ret_damage, struct nsx_err *err)
 {
 	char now[NSX_UTC_SIZE];
-	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	struct nsx_baseline old = {0}, b = {.set_at = now, .why = o->why ? o->why : ""};
 	struct run *runs = nsx_arena_get(a, (n + 1) * sizeof(*runs));
 	int rc = check_use(o, a, &old, err);
 
+	*ret_damage = NULL;
 	nsx_utc_now(now);
 	b.runs = nsx_arena_get(a, (n + 1) * sizeof(*b.runs));
 	for (; !rc && b.nruns < n; b.nruns++) {
@@ -292,6 +303,7 @@ int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths
 		run->file = nsx_arena_printf(a, "run%zu.nsxd", b.nruns + 1);
 		rc = read_run(paths[b.nruns], o->threads, &runs[b.nruns], err) ||
 		     baseline_sum_up(&runs[b.nruns], paths[b.nruns], a, run, err) ? err->rc : 0;
+		*ret_damage = *ret_damage ?: baseline_damage_of(&runs[b.nruns], paths[b.nruns], a);
 	}
 	if (o->accepts && !rc)
 		add_past(&old, a, &b);

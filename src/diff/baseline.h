@@ -32,7 +32,7 @@ int nsx_baseline_load(const char *store, const char *name, struct nsx_arena *a,
 int nsx_baseline_list(const char *store, struct nsx_arena *a, const char *const **ret,
 		      size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 /* Makes a baseline of traces or digests. accepts: the baseline must exist and is replaced.
- * Errors: NSX_E_USAGE (the name is invalid, taken or missing; a run has no steps), those of
+ * *ret_damage: why a run is of a part of its trace; NULL: none is. Owner: arena a. Errors: NSX_E_USAGE (the name is invalid, taken or missing; a run has no steps), those of
  * reading and writing.
  */
 struct nsx_baseline_opts {
@@ -41,4 +41,4 @@ struct nsx_baseline_opts {
 	unsigned threads;
 };
 int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths, size_t n,
-		     struct nsx_err *err) NSX_CHECKED;
+		     struct nsx_arena *a, const char **ret_damage, struct nsx_err *err) NSX_CHECKED;

@@ -905,6 +905,15 @@ void nsx_stmt_done(struct nsx_stmt **s)
 	*s = NULL;
 }
 
+/* Says nothing of the statement if the file is damaged: it is not to blame. */
+static int fail_statement(struct nsx_stmt *s, const char *what, struct nsx_err *err)
+{
+	fail_db(err, sqlite3_db_handle(handle_of(s)), what, sqlite3_sql(handle_of(s)));
+	return err->rc == NSX_E_DATA ?
+		       nsx_fail(err, NSX_E_DATA, "the file is damaged: %s",
+				sqlite3_errmsg(sqlite3_db_handle(handle_of(s)))) : err->rc;
+}
+
 int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 {
 	switch (sqlite3_step(handle_of(s))) {
@@ -913,8 +922,7 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	case SQLITE_DONE:
 		return 0;
 	default:
-		return fail_db(err, sqlite3_db_handle(handle_of(s)), "cannot read",
-			       sqlite3_sql(handle_of(s)));
+		return fail_statement(s, "cannot read", err);
 	}
 }
 
@@ -942,8 +950,7 @@ int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n, struct nsx_
 	for (int i = 0; i < n && !rc; i++)
 		rc = bind_value(s, i + 1, &v[i]);
 	if (rc || sqlite3_step(handle_of(s)) != SQLITE_DONE)
-		rc = fail_db(err, sqlite3_db_handle(handle_of(s)), "cannot run",
-			     sqlite3_sql(handle_of(s)));
+		rc = fail_statement(s, "cannot run", err);
 	sqlite3_reset(handle_of(s));
 	sqlite3_clear_bindings(handle_of(s));
 	return rc;
