@@ -171,6 +171,14 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what, const
 	}
 }
 
+/* Says nothing of the statement if the file is damaged: it is not to blame. */
+static int fail_statement(struct nsx_err *err, sqlite3 *handle, const char *what, const char *sql)
+{
+	fail_db(err, handle, what, sql);
+	return err->rc != NSX_E_DATA ? err->rc : nsx_fail(err, NSX_E_DATA, "the file is damaged: %s",
+							  sqlite3_errmsg(handle));
+}
+
 /* Called every 10 000 virtual-machine steps; ends a statement when interrupted. */
 static int on_progress(void *unused NSX_UNUSED)
 {
@@ -798,7 +806,7 @@ static int exec_each_statement(struct nsx_db *db, const char *sql, struct nsx_er
 		while (!rc && !got && (got = sqlite3_step(h)) == SQLITE_ROW)
 			got = 0;
 		if (!rc && got != SQLITE_DONE)
-			rc = fail_db(err, db->handle, "cannot run", sql);
+			rc = fail_statement(err, db->handle, "cannot run", sql);
 		sqlite3_finalize(h);
 	}
 	return rc;
@@ -811,7 +819,7 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	if (db->source)
 		return exec_each_statement(db, sql, err);
 	if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
-		return fail_db(err, db->handle, "cannot run", sql);
+		return fail_statement(err, db->handle, "cannot run", sql);
 	return 0;
 }
 
@@ -823,7 +831,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret, st
 	if (open_handle_once(db, err))
 		return err->rc;
 	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest)) {
-		fail_db(err, db->handle, "cannot prepare", sql);
+		fail_statement(err, db->handle, "cannot prepare", sql);
 		/* Wrong names get an error code of their own only in the user's own SQL. */
 		if (err->rc == NSX_E_DB && db->guard.may_read)
 			err->rc = rc_of_message(sqlite3_errmsg(db->handle));
@@ -905,15 +913,6 @@ void nsx_stmt_done(struct nsx_stmt **s)
 	*s = NULL;
 }
 
-/* Says nothing of the statement if the file is damaged: it is not to blame. */
-static int fail_statement(struct nsx_stmt *s, const char *what, struct nsx_err *err)
-{
-	fail_db(err, sqlite3_db_handle(handle_of(s)), what, sqlite3_sql(handle_of(s)));
-	return err->rc == NSX_E_DATA ?
-		       nsx_fail(err, NSX_E_DATA, "the file is damaged: %s",
-				sqlite3_errmsg(sqlite3_db_handle(handle_of(s)))) : err->rc;
-}
-
 int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 {
 	switch (sqlite3_step(handle_of(s))) {
@@ -922,7 +921,8 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	case SQLITE_DONE:
 		return 0;
 	default:
-		return fail_statement(s, "cannot read", err);
+		return fail_statement(err, sqlite3_db_handle(handle_of(s)), "cannot read",
+				      sqlite3_sql(handle_of(s)));
 	}
 }
 
@@ -950,7 +950,8 @@ int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n, struct nsx_
 	for (int i = 0; i < n && !rc; i++)
 		rc = bind_value(s, i + 1, &v[i]);
 	if (rc || sqlite3_step(handle_of(s)) != SQLITE_DONE)
-		rc = fail_statement(s, "cannot run", err);
+		rc = fail_statement(err, sqlite3_db_handle(handle_of(s)), "cannot run",
+				    sqlite3_sql(handle_of(s)));
 	sqlite3_reset(handle_of(s));
 	sqlite3_clear_bindings(handle_of(s));
 	return rc;

@@ -319,6 +319,9 @@ sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET nu
 	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
 "$prog" fleet back.nsxd -q -o back 2>err
 holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
+head -c 30000 d0.nsxd >cut.nsxd
+"$prog" fleet cut.nsxd -q -o cut 2>err
+holds 'a cut digest' [ "$? $(grep -c "cannot read 'cut.nsxd': the file is damaged: " err)" = '3 1' ]
 # Damaged columns claim more values than their few bytes can hold.
 cp d0.nsxd bomb.nsxd
 sqlite3 bomb.nsxd 'UPDATE channel SET n = 200000000'
