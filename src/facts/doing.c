@@ -16,6 +16,7 @@ struct spent { /* the time of a stretch that goes to calls */
 	struct nsx_groups keys; /* (thread, name)                            */
 	struct spent_sum {
 		nsx_str name;
+		uint32_t thread;
 		int64_t ns, longest_ns, profiled_ns;
 		bool is_cuda;
 		/* most: the name with most time; blocked: the CUDA call with most time, if most of
@@ -46,6 +47,7 @@ static int doing_add_call(struct spent *s, uint32_t thread, nsx_str name, bool i
 	if (!sum)
 		return err->rc;
 	sum->name = name;
+	sum->thread = thread;
 	sum->is_cuda = is_cuda;
 	nsx_add_to(&sum->ns, ns);
 	nsx_add_to(&sum->profiled_ns, nsx_profiled_ns(s->facts, thread, in));
@@ -186,8 +188,9 @@ int nsx_find_doing(const struct nsx_trace *t, const struct nsx_facts *f, uint32_
 	*ret = (struct nsx_doing){.what = NSX_DOES_UNKNOWN};
 	if (rc)
 		return rc;
-	/* Other ranks wait in MPI for the one that is blocked. */
-	if (s.most.ns == mpi.ns && (double)s.blocked.ns >= least_ns)
+	/* The thread that waits in MPI waits for another one, which is blocked. */
+	if (s.most.ns == mpi.ns && s.blocked.thread != mpi.thread &&
+	    (double)s.blocked.ns >= least_ns)
 		s.most = s.blocked;
 	if ((double)s.most.ns >= least_ns) {
 		*ret = (struct nsx_doing){.what = NSX_DOES_CALL, .name = s.most.name, .ns = s.most.ns,
