@@ -6,7 +6,8 @@
 # - disjoint headrooms do not exceed the judged window;
 # - the first remedy of the waterfall wins as much as it wins alone;
 # - a finding that is not replayed has no disjoint headroom and no ceiling;
-# - the gate of --fail-on does not depend on the sections shown.
+# - the gate of --fail-on does not depend on the sections shown;
+# - findings of programs without GPU work agree with brute force, on programs of random threads.
 # usage: findings.sh BUILD_DIR
 . "$(dirname "$0")/../suite.sh"
 # shellcheck source=../inputs.sh
@@ -14,9 +15,10 @@
 for f in "$traces"/../reports/*.nsys-rep "$traces"/../reports/*.qdrep; do
 	[ ! -f "$f" ] || set -- "$@" "$f"
 done
-python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
+python3 - "$b" "$tests/brute/blame.py" "$work/out" "$@" <<'P'
 import csv, json, os, re, subprocess, sys
-program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+build, blame, out, files = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+program = build + "/nsys-explain"
 csv.field_size_limit(1 << 30)
 passed = failed = rows_seen = 0
 
@@ -96,6 +98,17 @@ for path in files:
             if not holds:
                 failed += 1
                 print(f"FAIL findings: {os.path.basename(path)}: {what}")
+for seed in range(1, 31):
+    with open("threads.sql", "w") as f:
+        subprocess.run([sys.executable, blame, "make", str(seed)], stdout=f, check=True)
+    subprocess.run([build + "/mkfixture", "threads.sql", "threads.sqlite"], check=True)
+    with open("threads.json", "w") as f:
+        subprocess.run([program, "threads.sqlite", "--json"], stdout=f, check=True)
+    p = subprocess.run([sys.executable, blame, "check", "threads.sqlite", "threads.json"], capture_output=True, text=True)
+    passed += p.returncode == 0
+    if p.returncode:
+        failed += 1
+        print(f"FAIL findings: threads of seed {seed}: {p.stdout}{p.stderr}")
 if rows_seen < 20:
     failed += 1
     print(f"FAIL findings: only {rows_seen} evidence rows were seen")
