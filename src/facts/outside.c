@@ -92,13 +92,16 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at, struct nsx_outside 
 	const struct nsx_osrt *o = &t->osrt;
 	size_t i = *at;
 
+	while (i < o->n && (o->thread[i] == NSX_NONE || !t->thread[o->thread[i]].launches))
+		i++;
 	if (i < o->n) {
-		++*at;
+		*at = i + 1;
 		*ret = (struct nsx_outside){o->thread[i], o->name[i],
 					    o->stack[i], false, o->start_ns[i],
 					    o->end_ns[i], -1, -1};
 		return true;
 	}
+	*at = NSX_MAX(*at, o->n);
 	while (*at < o->n + c->n) {
 		i = (*at)++ - o->n;
 		if (c->library[i] != NSX_LIBRARY_MPI || !t->thread[c->thread[i]].launches)
