@@ -247,13 +247,13 @@ NSX_DEFINE_PASS(nvlink_during_nccl,
 	.title = "NVLink",
 	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
-	.doc = "A sample at t stands for [t, t + period), where the period is the median step "
-	       "between samples (if jitter hides a period or frequency of two digits within 0.3 %, "
-	       "that value is used). With f the share of this interval under communication kernels "
-	       "of the same GPU: during is the mean weighted by f, outside is the mean weighted by "
-	       "1 - f, the maximum is over samples with f >= 0.5, and the correlation is Pearson's "
-	       "of value and f, from 20 samples on. A gap is missing data, not zero. A GPU is "
-	       "called link-bound from 80 % of the peak at the 95th percentile.",
+	.doc = "A sample at t stands for [t, t + period). The period is the median step between "
+	       "samples, or a period or frequency of two digits within 0.3 % of it. With f the "
+	       "share of this interval under communication kernels of the same GPU: during is "
+	       "the mean weighted by f, and outside the mean weighted by 1 - f. The maximum is "
+	       "over samples with f >= 0.5. The correlation is Pearson's of value and f, from 20 "
+	       "samples on. A gap is missing data, not zero. A GPU is called link-bound from 80 "
+	       "% of the peak at the 95th percentile.",
 	.derived_from = "sampled NVLink counters of each GPU and its communication kernels",
 	.limitations = "device-wide counters; the peak of the link is not in the trace; "
 		       "collectives shorter than a sample are blurred",

@@ -462,18 +462,18 @@ NSX_DEFINE_PASS(gpu_metrics,
 	.title = "GPU metrics",
 	.subject = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
-	.doc = "A sample at t stands for [t, t + period), where the period is the median step "
-	       "between samples of its source (if jitter hides a period or frequency of two digits "
-	       "within 0.3 %, that value is used). Means are weighted by the time of this interval "
-	       "in the scope: the window, or the union of compute kernels, communication kernels, "
-	       "copies, or no work at all on that GPU. The maximum is over all samples in the "
-	       "mean; quantiles are over those with at least half of their interval in the scope. "
-	       "A gap is missing data, not zero. Active SMs show that work is resident; issue and "
-	       "tensor activity show that it proceeds. Answers on computing take the median of ten "
-	       "samples or more, which short kernels do not make smaller. Memory-bound: DRAM, read "
-	       "and write together, from 80 % of its peak. Compute-bound: from 60 % of the issue slots or "
-	       "tensor cycles. Latency-bound: at least 60 % of the SMs are active, less than 30 % "
-	       "of the slots issue and memory has room.",
+	.doc = "A sample at t stands for [t, t + period). The period is the median step between "
+	       "samples of its source, or a period or frequency of two digits within 0.3 % of "
+	       "it. Means are weighted by the time of this interval in the scope: the window, or "
+	       "the union of compute kernels, communication kernels, copies, or no work at all "
+	       "on that GPU. The maximum is over all samples in the mean; quantiles are over "
+	       "those with at least half of their interval in the scope. A gap is missing data, "
+	       "not zero. Active SMs show that work is resident; issue and tensor activity show "
+	       "that it proceeds. Answers on computing take the median of ten samples or more, "
+	       "which short kernels do not make smaller. Memory-bound: DRAM, read and write "
+	       "together, from 80 % of its peak. Compute-bound: from 60 % of the issue slots or "
+	       "tensor cycles. Latency-bound: at least 60 % of the SMs are active, less than 30 "
+	       "% of the slots issue and memory has room.",
 	.derived_from = "GPU_METRICS samples, with the unions of each GPU's work",
 	.limitations = "counters are sampled over the whole device, so a sample does not describe "
 		       "a kernel that is shorter than its period",

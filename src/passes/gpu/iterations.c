@@ -277,24 +277,24 @@ static int iterations_run(const struct nsx_run *run, struct nsx_section *out, st
 NSX_DEFINE_PASS(iterations,
 	.title = "Phases and iterations",
 	.summary = "iterations of the program, and the slow ones",
-	.doc = "Ways to detect iterations are scored by coverage x min(1, n/8) / (1 + CV of start "
-	       "to start, without the longest tenth) x evenness x trust, where evenness is (n - 1) "
-	       "x median over the total time without the longest. Iterations longer than 1.25 x "
-	       "the median at the beginning, at most a third of all, are warm-up and count in "
+	.doc = "Ways to detect iterations are scored by coverage x min(1, n/8) / (1 + CV of "
+	       "start to start, without the longest tenth) x evenness x trust. evenness is (n - "
+	       "1) x median over the total time without the longest. Iterations longer than 1.25 "
+	       "x the median at the beginning, at most a third of all, are warm-up and count in "
 	       "neither. A communication kernel may wait, so for coverage it counts at most as "
 	       "long as the median one of its process. The best way above 0.4 wins. nvtx: a user "
-	       "range that returns at least 4 times on a thread without overlapping itself (trust "
-	       "1, or 1.1 if its name contains step, iter, batch or epoch; of ranges with equal "
-	       "scores the outermost); coverage is the share of GPU time launched inside. "
+	       "range that returns at least 4 times on a thread without overlapping itself "
+	       "(trust 1, or 1.1 if its name contains step, iter, batch or epoch; of ranges with "
+	       "equal scores the outermost); coverage is the share of GPU time launched inside. "
 	       "sequence: a sequence of kernel base names of the main stream that returns at a "
-	       "steady distance, with iterations at least 95 % alike (0.9; n/8 does not count if n "
-	       "iterations have 512 kernels or more). graph_replay: replays of one graph (0.8). "
-	       "collective: one kind of collective kernel with a CV below 0.15 (0.7). gaps: pauses "
-	       "of at least 1 ms and 5 x the median gap (0.6, confidence low). On each GPU an "
-	       "iteration begins with the first work launched in it and ends where the next "
-	       "begins; the last ends with its work and is in no statistic. slow: longer than 1.25 "
-	       "x the median and by more than 3 MAD. median_ms and cv are those of the GPU that "
-	       "sets the pace.",
+	       "steady distance, with iterations at least 95 % alike (0.9; n/8 does not count if "
+	       "n iterations have 512 kernels or more). graph_replay: replays of one graph "
+	       "(0.8). collective: one kind of collective kernel with a CV below 0.15 (0.7). "
+	       "gaps: pauses of at least 1 ms and 5 x the median gap (0.6, confidence low). On "
+	       "each GPU an iteration begins with the first work launched in it and ends where "
+	       "the next begins; the last ends with its work and is in no statistic. slow: "
+	       "longer than 1.25 x the median and by more than 3 MAD. median_ms and cv are those "
+	       "of the GPU that sets the pace.",
 	.derived_from = "NVTX ranges, kernel names in order, graph replays, collectives and pauses",
 	.limitations = "in a stream of more than 262144 kernels only the middle is searched for a "
 		       "sequence; a loop of a single kernel is not distinguished from a burst",

@@ -119,19 +119,20 @@ NSX_DEFINE_PASS(run_phases,
 	.title = "Phases and iterations",
 	.summary = "phases of the run, and which of them is judged",
 	.doc = "Phases are disjoint and add up to the window. NVTX ranges of the thread that "
-	       "launches most are the phases if they qualify: the outermost ranges, or those "
-	       "inside a range that holds 90 % of the work, that do not return three times "
-	       "(numbered or not) and hold 1 % of the work and 32 operations each and half of the "
-	       "work together. A range called warm-up is one. Otherwise the run is cut at pauses "
-	       "of all GPUs. A pause cuts if it is longer than half of the shorter segment beside "
-	       "it, than 1 % of the window, and than twice the third longest pause, because a "
-	       "pause that recurs belongs to the loop. Time with only copies before the first "
-	       "kernel is init. The steady part (see the windows) of the segment with most compute "
-	       "is judged. The time before it is warm-up, or settling if it has more compute than "
-	       "the judged part, as iterations take longer at first. The time after it is the "
-	       "tail; another segment with at least a tenth of its compute is steady, too.\n\n"
-	       "run: once if no kernel runs four times; start_up if GPUs are busy for less than 2 "
-	       "% of the window or 0.1 ms and nothing repeats; these two are not cut into "
+	       "launches most are the phases if they qualify. These are its outermost ranges, or "
+	       "those inside a range that holds 90 % of the work. Ranges that return three times, "
+	       "numbered or not, are left out. The others must each hold 1 % of the work and 32 "
+	       "operations, and together half of the work. A range called warm-up is judged only "
+	       "if all are. Otherwise the run is cut at pauses of all GPUs. A pause cuts if it is "
+	       "longer than half of the shorter segment beside it and than 1 % of the window. It "
+	       "must also exceed twice the third longest pause, because a pause that recurs "
+	       "belongs to the loop. Time with only copies before the first kernel is init. The "
+	       "steady part (see the windows) of the segment with most compute is judged. The time "
+	       "before it is warm-up, or settling if it has more compute than the judged part, as "
+	       "iterations take longer at first. The time after it is the tail; another segment "
+	       "with at least a tenth of its compute is steady, too.\n\n"
+	       "run: once if no kernel runs four times; start_up if GPUs are busy for less than "
+	       "2 % of the window or 0.1 ms and nothing repeats; these two are not cut into "
 	       "segments; otherwise steady.",
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
 	.limitations = "ranges of other threads do not name phases",

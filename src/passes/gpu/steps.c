@@ -340,14 +340,14 @@ NSX_DEFINE_PASS(steps,
 	.summary = "steps of an inference engine or a training loop, by kind and size",
 	.doc = "Steps are NVTX ranges named as vLLM, SGLang, TensorRT-LLM, PyTorch and training "
 	       "loops name them (those of a loop in processes without an engine); a range inside "
-	       "another one of its thread is part of that step. "
-	       "GPU work belongs to the step of the thread that launched it, otherwise to the step "
-	       "of its process that began last. The GPU time of a step goes from its first work to "
-	       "that of the next one on that device (copies beside kernels of earlier steps do "
-	       "not start it), and is divided to the nanosecond into "
-	       "computing, exposed communication, exposed copies, idle inside and idle between "
-	       "steps. Size classes are powers of two. A prefill stalls decoding if the steps "
-	       "before and after it decode, the latter for more requests than the prefill brought.",
+	       "another one of its thread is part of that step. GPU work belongs to the step of "
+	       "the thread that launched it, otherwise to the step of its process that began "
+	       "last. The GPU time of a step goes from its first work to that of the next one on "
+	       "that device. Copies beside kernels of earlier steps do not start it. It is "
+	       "divided to the nanosecond into computing, exposed communication, exposed copies, "
+	       "idle time inside, and idle time between steps. Size classes are powers of two. A "
+	       "prefill stalls decoding if the steps before and after it decode, the latter for "
+	       "more requests than the prefill brought.",
 	.derived_from = "NVTX ranges by name, and the GPU work they launched",
 	.limitations = "a pause without requests counts as idle between steps; if several threads "
 		       "run steps in one process, the time of a step contains work of others",

@@ -273,15 +273,15 @@ NSX_DEFINE_PASS(cpu_threads,
 	.title = "CPU",
 	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
-	.doc = "A thread is on a CPU from a switch in to its next row. A thread still on a CPU at "
-	       "the end adds nothing after its last row, and a thread whose first row is a switch "
-	       "out adds nothing before it, as its start on the CPU is not known. Utilisation is "
-	       "relative to the time from the first scheduling row to the end of the session. "
-	       "Context switches are switches out; a migration is a switch in on another CPU than "
-	       "before. Runnable but waiting is the time from a switch out in a runnable state to "
-	       "the next switch in, if the trace has states. cuda_api_ms is time inside outermost "
-	       "CUDA calls. For threads that launched GPU work: the CPUs in their rows in the "
-	       "window, and the location of the GPU.",
+	.doc = "A thread is on a CPU from a switch in to its next row. A thread that is still on "
+	       "a CPU at the end adds nothing after its last row. A thread whose first row is a "
+	       "switch out adds nothing before it, because its start on the CPU is not known. "
+	       "Utilisation is relative to the time from the first scheduling row to the end of "
+	       "the session. Context switches are switches out; a migration is a switch in on "
+	       "another CPU than before. Runnable but waiting is the time from a switch out in a "
+	       "runnable state to the next switch in, if the trace has states. cuda_api_ms is "
+	       "time inside outermost CUDA calls. For threads that launched GPU work: the CPUs "
+	       "in their rows in the window, and the location of the GPU.",
 	.derived_from = "scheduling rows by thread, in order of time; CUDA calls",
 	.limitations = "only threads of the traced process tree; other processes on the CPU are "
 		       "not seen; exports do not contain the NUMA node of a CPU",

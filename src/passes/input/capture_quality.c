@@ -210,12 +210,13 @@ static int capture_quality_run(const struct nsx_run *run, struct nsx_section *ou
 
 NSX_DEFINE_PASS(capture_quality, .title = "Capture quality",
     .summary = "what the trace lacks, and how to capture it",
-    .doc = "Checks of what was recorded: GPU work of successful launches, launch calls of kernels, "
-	   "the contents of CUDA graphs, messages of the profiler, NVTX, NCCL, counters, memory "
-	   "usage, page faults, operating-system calls, scheduling, the identity of GPUs, export "
-	   "options, defects in rows, the length of the session. \"missing\" means that there is "
-	   "no such data, \"warn\" that conclusions from it are limited. The profiler's messages "
-	   "are counted by meaning and never quoted, because they contain paths.",
+    .doc = "Checks what was recorded of the GPU: work of successful launches, launch calls of "
+	   "kernels, the contents of CUDA graphs, counters, memory usage, page faults, the "
+	   "identity of GPUs. Checks what was recorded of the host: NVTX, NCCL, operating-system "
+	   "calls, scheduling. Also checks messages of the profiler, export options, defects in "
+	   "rows, and the length of the session. \"missing\" means that there is no such data, "
+	   "\"warn\" that conclusions from it are limited. The profiler's messages are counted by "
+	   "meaning and never quoted, because they contain paths.",
     .derived_from = "the tables of the file, the settings of capture and export, the profiler's "
 		    "messages",
     .limitations = "exports leave empty tables out, so events that were not traced cannot always "

@@ -110,7 +110,7 @@ static int pid_attribution_run(const struct nsx_run *run, struct nsx_section *ou
 NSX_DEFINE_PASS(pid_attribution,
 	.summary = "which processes the rows name, and how plausible this is",
 	.doc = "The columns by which kernels, API calls and NVTX ranges name their process, and "
-	       "how many distinct processes each names. Serialised ids hold the process in bits 24 "
-	       "to 47. A warning is raised if at least 80 % of the kernels name process 0, if a "
-	       "process is 10 000 000 or more, and if all kernels name one process while several "
-	       "made API calls.", NSX_LAYOUTS(layouts));
+	       "how many distinct processes each names. Serialised ids hold the process in bits "
+	       "24 to 47. There are three warnings: at least 80 % of the kernels name process 0; "
+	       "a process id is 10 000 000 or more; all kernels name one process although "
+	       "several made API calls.", NSX_LAYOUTS(layouts));

@@ -390,12 +390,12 @@ NSX_DEFINE_PASS(critical_path,
 	       "memsets with neither beside them, then idle pieces by cause. Within a class an "
 	       "instant belongs to the operation that began first. kind launch: the launch call, "
 	       "and the time from its return to the start; barrier: waits, blocking copies and "
-	       "calls that synchronise implicitly; gpu_idle: all other causes. The rows add up to "
-	       "the window to the nanosecond. walk: from the last work of the replayed window (see "
-	       "what_if) back to what delayed it: the operation before it on its stream, the "
-	       "producer of a stream wait, or the launching call, and from there along the host "
-	       "thread, where a call that waits leads to the last-ending operation it waited for. "
-	       "There is no walk if the replay abstains.",
+	       "calls that synchronise implicitly; gpu_idle: all other causes. The rows add up "
+	       "to the window to the nanosecond. walk: from the last work of the replayed window "
+	       "(see what_if) back to what delayed it. That is the operation before it on its "
+	       "stream, the producer of a stream wait, or the launching call. From a call the "
+	       "walk goes along the host thread; a call that waits leads to the operation for "
+	       "which it waited that ended last. There is no walk if the replay abstains.",
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
 	.limitations = "a row shows where time is spent, not how much of it can be saved: that is "

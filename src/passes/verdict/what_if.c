@@ -295,13 +295,14 @@ NSX_DEFINE_SUMMARY(what_if,
 	       "the recorded one. A gain is the recorded length of the judged window, from the "
 	       "last end of GPU work before it to the last in it, less the replayed one. low: "
 	       "waits outside CUDA of 1 ms or more end no earlier than they did; high: they last "
-	       "as long whenever they begin. class: high if typical latencies in place of the "
-	       "recorded ones move the end by no more than 1 % (closure_pct) and no more than 2 % "
-	       "of the causal chain that ends the window has no known cause (unexplained_pct); "
-	       "medium up to 3 and 10, low up to 5 and 25; otherwise nothing is priced. waterfall: "
-	       "findings in the order they were applied, at each step the one that saves most, "
-	       "with the gain of the remedy in addition to those before it. bounds: upper limits "
-	       "for whole kinds of remedies. asked: the changes of --what-if, alone and together.",
+	       "as long whenever they begin. closure_pct: how far typical latencies in place of "
+	       "the recorded ones move the end. unexplained_pct: the share of the causal chain "
+	       "that ends the window without a known cause. class: high if these are at most 1 and "
+	       "2 %, medium up to 3 and 10, low up to 5 and 25; beyond that nothing is priced. "
+	       "waterfall: findings in the order they were applied, at each step the one that "
+	       "saves most, with the gain of the remedy in addition to those before it. bounds: "
+	       "upper limits for whole kinds of remedies. asked: the changes of --what-if, alone "
+	       "and together.",
 	.derived_from = "API calls, GPU work, waits, event records, operating-system calls and "
 			"scheduling of the threads that make calls",
 	.limitations = "durations on the GPU stay as recorded, although they depend on what runs "
