@@ -407,9 +407,8 @@ static bool is_select(const char *sql)
 
 static int ask_sql_refuse(struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_DENIED, "the statement does more than it may: give one SELECT "
-			"on tables of events, with functions that only compute; texts are in the "
-			"table string, by id");
+	return nsx_fail(err, NSX_E_DENIED, "this statement is not allowed: give one SELECT on "
+			"tables of events; functions may only compute; texts are in 'string'");
 }
 
 /* Rewords an error of SQLite in terms of the user's SELECT. */

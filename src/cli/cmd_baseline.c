@@ -19,8 +19,7 @@ static const struct nsx_operand verbs[] = {
 	[SET] = {"set", "NAME TRACE|DIGEST...", false, "keep these runs under a new name"},
 	[LIST] = {"list", NULL, false, "all names, and how long a step takes in each"},
 	[SHOW] = {"show", "NAME", false, "the runs of this name, and the former ones"},
-	[ACCEPT] = {"accept", "NAME TRACE|DIGEST...", false,
-		    "replace the runs of this name"},
+	[ACCEPT] = {"accept", "NAME TRACE|DIGEST...", false, "replace the runs of this name"},
 };
 
 static struct nsx_operand baseline_operand(unsigned i)
@@ -132,10 +131,9 @@ const struct nsx_cmd nsx_cmd_baseline = {
 	.usage = "set|accept NAME TRACE|DIGEST... | show NAME | list [--store DIR]",
 	.summary = "keep runs under a name, to compare other runs with them",
 	.doc = "Keeps the digest of each run (nsys-explain digest) in a folder of its own, with "
-	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or "
-	       "a repository can hold. 'nsys-explain diff --against NAME AFTER' compares other "
-	       "runs with them. Three runs or more show how much runs of the same code "
-	       "differ.\n\n"
+	       "baseline.json, which lists them: a few hundred kB that a pipeline can cache, or a "
+	       "repository can hold. 'nsys-explain diff --against NAME AFTER' compares other runs "
+	       "with them. Three runs or more show how much runs of the same code differ.\n\n"
 	       "Where nothing repeats, the whole runs are compared. To remove a baseline, delete "
 	       "its folder.",
 	.opts = opts, .nopts = ARRAY_LEN(opts),

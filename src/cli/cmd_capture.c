@@ -376,21 +376,20 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.name = "capture",
 	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
 	.summary = "record a command with nsys and explain it at once",
-	.doc = "Runs the command under nsys profile with options that this version of nsys "
-	       "knows: CUDA, NVTX and OS runtime calls, CUDA graphs node by node, memory usage, "
-	       "no CPU samples. That is what the presets basic and graphs record. The preset "
-	       "nccl adds the ranges of NCCL, nvlink adds these ranges and GPU counters, memory "
-	       "adds the page faults of unified memory, and full adds all of these.\n\n"
-	       "The result folder holds trace.nsys-rep, its export trace.sqlite if that was "
-	       "needed or asked for, the report and nsys_capture.json, which says what was done "
-	       "and what went wrong. Under a launcher that numbers its ranks, these names hold "
-	       "the number, so that ranks may share the folder; --digest writes a digest of each "
-	       "rank, which 'nsys-explain fleet' reads.\n\n"
+	.doc = "Runs the command under nsys profile with options that this version of nsys knows: "
+	       "CUDA, NVTX and OS runtime calls, CUDA graphs node by node, memory usage, no CPU "
+	       "samples. That is what the presets basic and graphs record. The preset nccl adds "
+	       "the ranges of NCCL, nvlink adds these ranges and GPU counters, memory adds the "
+	       "page faults of unified memory, and full adds all of these.\n\n"
+	       "The result folder holds trace.nsys-rep, its export trace.sqlite if that was needed "
+	       "or asked for, the report and nsys_capture.json, which says what was done and what "
+	       "went wrong. Under a launcher that numbers its ranks, these names hold the number, "
+	       "so that ranks may share the folder; --digest writes a digest of each rank, which "
+	       "'nsys-explain fleet' reads.\n\n"
 	       "A service, such as an LLM server, is started once with nsys launch "
 	       "--session-new=NAME, and recorded with --session NAME as often as you like.\n\n"
 	       "Ctrl-C ends the command and keeps what was recorded; a second one discards the "
-	       "recording. When the capture is over, everything that it started is ended, "
-	       "too.\n\n"
+	       "recording. When the capture is over, everything that it started is ended, too.\n\n"
 	       "The exit code is that of the command if it is not 0, 130 after Ctrl-C, and 3 if "
 	       "there is no capture or the capture has no event.",
 	.examples =

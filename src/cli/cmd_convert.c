@@ -36,8 +36,7 @@ static const struct nsx_opt opts[] = {
 	    "the last; phase:NAME, a phase by its name in a report; step:KIND, a typical step of an "
 	    "engine (the trace is loaded to find either)"),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
-	    "only this iteration of the GPU that sets the pace, by its number in "
-	    "tables/iterations.csv"),
+	    "only iteration N of tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "gpu", NULL, "FORM", WORD, gpu,
 	    "GPU work in packets: native (Perfetto 54 and later, the default), or tracks, slices "
 	    "that older versions show, too", .words = "native or tracks"),
@@ -281,8 +280,8 @@ static void cmd_convert_say(const struct args *a, const struct nsx_convert_job *
 	if (c->notes.n)
 		fprintf(f, "%s", c->notes.p);
 	if (!n->slices && !n->asyncs && !n->marks && !n->samples)
-		fprintf(stderr, "nsys-explain: warning: nothing in '%s' is of what was "
-			"asked for: the result is empty\n", job->traces[0]);
+		fprintf(stderr, "nsys-explain: warning: '%s' has no row in the part and of the "
+			"kinds chosen: the result is empty\n", job->traces[0]);
 	if (f == stdout)
 		puts("Open it at https://ui.perfetto.dev");
 }
@@ -372,41 +371,39 @@ const struct nsx_cmd nsx_cmd_convert = {
 	.summary = "write a trace for Perfetto and chrome://tracing",
 	.doc = "A .pftrace holds Perfetto's own packets (for Perfetto 54 and later). Kernels, "
 	       "copies, memsets and graph replays are typed GPU work with launch dimensions, "
-	       "registers and shared memory, on the GPU's queues. GPU counters are those that "
-	       "were sampled, memory in use and live allocations by process and kind, and the "
-	       "number of launches that wait on each stream. Each thread has a track for calls, "
-	       "one for NVTX, one for OS runtime calls and one for scheduling. Arrows lead from "
-	       "launches to the work that they caused. Run phases, iterations and a track for "
-	       "each finding, with a slice wherever it costs time, stand under "
-	       "'nsys-explain'.\n\n"
+	       "registers and shared memory, on the GPU's queues. GPU counters are those that were "
+	       "sampled, memory in use and live allocations by process and kind, and the number of "
+	       "launches that wait on each stream. Each thread has a track for calls, one for "
+	       "NVTX, one for OS runtime calls and one for scheduling. Arrows lead from launches "
+	       "to the work that they caused. Run phases, iterations and a track for each finding, "
+	       "with a slice wherever it costs time, stand under 'nsys-explain'.\n\n"
 	       "The trace is loaded for findings and queues. GPU times are corrected as in "
-	       "reports. For this, calls and GPU work are loaded, and the whole trace if "
-	       "something is wrong; --only without GPU work avoids this.\n\n"
+	       "reports. For this, calls and GPU work are loaded, and the whole trace if something "
+	       "is wrong; --only without GPU work avoids this.\n\n"
 	       "Several traces, such as the ranks of a job, go into one .pftrace, in which hosts "
-	       "are machines, or into one .tar with a member each. All times are on one clock. "
-	       "The hosts' clocks are aligned by collectives in which the ranks took part "
-	       "together; without these, by the start of the sessions.\n\n"
-	       "Any other suffix gives Chrome trace events. GPU work stands under a process of "
-	       "its own for each (process, GPU), with one track for each stream and kind. Calls, "
-	       "NVTX ranges, OS runtime calls and scheduling stand under their process, with a "
-	       "track for each thread. Start/end ranges are asynchronous, and arrows lead from a "
-	       "call to the GPU work that it caused.\n\n"
+	       "are machines, or into one .tar with a member each. All times are on one clock. The "
+	       "hosts' clocks are aligned by collectives in which the ranks took part together; "
+	       "without these, by the start of the sessions.\n\n"
+	       "Any other suffix gives Chrome trace events. GPU work stands under a process of its "
+	       "own for each (process, GPU), with one track for each stream and kind. Calls, NVTX "
+	       "ranges, OS runtime calls and scheduling stand under their process, with a track "
+	       "for each thread. Start/end ranges are asynchronous, and arrows lead from a call to "
+	       "the GPU work that it caused.\n\n"
 	       "Times are exact: those of the trace, in microseconds with three decimals. If a "
 	       "time is negative or too large for this, all times are shifted by "
-	       "otherData.time_shift_ns, which stands at the end of the file. Viewers drop "
-	       "slices that overlap on a track, so these move to further lanes of the track.\n\n"
+	       "otherData.time_shift_ns, which stands at the end of the file. Viewers drop slices "
+	       "that overlap on a track, so these move to further lanes of the track.\n\n"
 	       "nvtx-kernel shows each push/pop range as the time from the first to the last GPU "
 	       "operation launched in it. queues are counters that go up when a call begins and "
 	       "down when the first work of the call begins. Both need the trace in memory.\n\n"
-	       "A .nsys-rep is read directly. The result appears when it is complete. It "
-	       "replaces only a file that this program wrote, unless --force is given.",
+	       "A .nsys-rep is read directly. The result appears when it is complete. It replaces "
+	       "only a file that this program wrote, unless --force is given.",
 	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it at ui.perfetto.dev\n"
 		    "nsys-explain convert run.sqlite -o run.pftrace  # the same, smaller, with "
 		    "typed GPU work\n"
 		    "nsys-explain convert run.sqlite -o part.json --window 2..2.5 --activity "
 		    "kernel,nvtx  # half a second of kernels and ranges\n"
-		    "nsys-explain convert run.sqlite -o one.pftrace --iteration 7  # an "
-		    "iteration that a report lists\n"
+		    "nsys-explain convert run.sqlite -o one.pftrace --iteration 7  # by number\n"
 		    "nsys-explain convert rank*.sqlite -o job.pftrace  # all ranks on one clock\n"
 		    "nsys-explain convert run.nsys-rep -o - | gzip > run.json.gz  # export and "
 		    "convert\n",

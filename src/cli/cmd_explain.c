@@ -60,8 +60,7 @@ static const struct nsx_opt opts[] = {
 	    "with --window: of a huge trace, do not read rows that begin more than S seconds from "
 	    "the window; see below", .most = 1e9),
 	OPT(0, "iteration", NULL, "N", STR, iteration,
-	    "only this iteration of the GPU that sets the pace, by its number in "
-	    "tables/iterations.csv"),
+	    "only iteration N of tables/iterations.csv, of the GPU that sets the pace"),
 	OPT(0, "pass", NULL, "ID[,ID]", STR, o.only,
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, o.skip, "all but these analyses"),
@@ -577,26 +576,23 @@ const struct nsx_cmd nsx_cmd_explain = {
 	.doc = "Reads an Nsight Systems SQLite export, never changes it, and writes a report "
 	       "folder that says where the time went, what it costs and what to change, with "
 	       "evidence for each number.\n\n"
-	       "A report of nsys (.nsys-rep, .qdrep) is read as it is, without nsys; "
-	       "--keep-export writes its export beside the report.\n\n"
+	       "A report of nsys (.nsys-rep, .qdrep) is read as it is, without nsys; --keep-export "
+	       "writes its export beside the report.\n\n"
 	       "With --window, only part of a large trace is read: the window, what launched its "
 	       "work, and a margin on both sides (at least as long as the window, and about 260 "
 	       "000 events), which iterations and what-ifs need. Figures of the window are the "
-	       "same as if all had been read; the report says what was read. To make sure of "
-	       "this, the program looks at every row, which takes time in a file of many "
-	       "gigabytes. --reach S passes over rows that begin more than S seconds from the "
-	       "window, judged by the times of a few rows of each table. It reads all of a table "
-	       "whose rows are not in order. A range, a wait or work that began earlier and "
-	       "reaches into the window may then be missed, and clocks are judged by what was "
-	       "read.\n\n"
+	       "same as if all had been read; the report says what was read. To make sure of this, "
+	       "the program looks at every row, which takes time in a file of many gigabytes. "
+	       "--reach S passes over rows that begin more than S seconds from the window, judged "
+	       "by the times of a few rows of each table. It reads all of a table whose rows are "
+	       "not in order. A range, a wait or work that began earlier and reaches into the "
+	       "window may then be missed, and clocks are judged by what was read.\n\n"
 	       "Exit codes: 0 a report was written; 1 --expect or --fail-on found something; 2 "
-	       "misuse; 3 the input cannot be read or the output cannot be written; 4 written, "
-	       "but a table was damaged or a section failed, which a warning names.",
+	       "misuse; 3 the input cannot be read or the output cannot be written; 4 written, but "
+	       "a table was damaged or a section failed, which a warning names.",
 	.examples = "nsys-explain run.sqlite  # writes run-report/\n"
-		    "nsys-explain run.sqlite --out report --window 2..5  # three seconds "
-		    "of the trace\n"
-		    "nsys-explain run.sqlite --window phase:steady  # one of the phases that a "
-		    "report lists\n"
+		    "nsys-explain run.sqlite --out report --window 2..5  # three seconds\n"
+		    "nsys-explain run.sqlite --window phase:steady  # a phase\n"
 		    "nsys-explain run.sqlite --json | jq .findings  # for scripts\n"
 		    "nsys-explain run.sqlite --brief  # the first page, for scripts and agents\n"
 		    "nsys-explain run.sqlite --fail-on high -q --annotations github  # a gate in "

@@ -44,10 +44,9 @@ const struct nsx_cmd nsx_cmd_export = {
 	.usage = "RUN.nsys-rep [-o RUN.sqlite]",
 	.summary = "write a report's tables to SQLite, without nsys",
 	.doc = "Writes what a report of nsys (.nsys-rep, .qdrep) holds as the SQLite tables that "
-	       "nsys export makes, for other tools; this program itself reads reports as they "
-	       "are. Tables without rows are left out, as nsys export --lazy=true does.\n\n"
-	       "If the report is damaged, all that can be read is written, and the exit code is "
-	       "4.",
+	       "nsys export makes, for other tools; this program itself reads reports as they are. "
+	       "Tables without rows are left out, as nsys export --lazy=true does.\n\n"
+	       "If the report is damaged, all that can be read is written, and the exit code is 4.",
 	.examples = "nsys-explain export run.nsys-rep -o run.sqlite  # for other tools",
 	.opts = opts,
 	.nopts = ARRAY_LEN(opts),
