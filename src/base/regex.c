@@ -5,7 +5,7 @@
 #include "base/str.h"
 
 enum {
-	MAX_LENGTH = 4096, /* characters after repeats are expanded */
+	MAX_LENGTH = 4096, /* characters of a pattern, repeats expanded */
 	MAX_WRITTEN = 512, /* characters that repeats in braces add when they are expanded */
 	MAX_GROUPS = 64,   /* greatest nesting depth of parentheses */
 	MAX_WAYS = 5000,   /* most ways in which an operand of a repeat can match nothing */

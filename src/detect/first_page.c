@@ -405,7 +405,7 @@ static void fill_fine(const struct nsx_report *r, const struct nsx_ledger *l,
 	const struct nsx_trace *t = r->trace;
 	bool sees_gpu = !nsx_graphs_hide(&r->facts->graphs);
 	bool sees_idle = !nsx_is_idle_unknown(&r->facts->lost);
-	bool joins = t->matching.no_call <= t->matching.matched; /* kernels with their launches */
+	bool joins = t->matching.no_call <= t->matching.matched; /* most launches are known */
 	struct nsx_idle_words idle = nsx_sum_words(l);
 	unsigned calls = 0, ops = 0; /* the classes that occur, as bits */
 

@@ -378,7 +378,7 @@ struct nsx_places {
 		int64_t ns;
 		uint32_t range; /* 1 + the first range of its kind           */
 	} *v;
-	struct nsx_votes *sites; /* by thing, weighted by time               */
+	struct nsx_votes *sites; /* time by calling frame, for each thing    */
 	struct {
 		nsx_str name;
 		uint64_t kind; /* nsx_range_kind; 0: the slot is free        */

@@ -190,7 +190,7 @@ static void compare_work(struct nsx_diff *d, const double answered[2])
 {
 	double like = nsx_likeness(&d->kernels, d->pool);
 	double least = have_name(d) || nsx_find_multiple(d, 0).times != 1 ? NSX_UNLIKE : MOSTLY;
-	bool fails = like < NSX_UNLIKE && d->method != NSX_WAY_NVTX; /* if graphs hide kernels */
+	bool fails = like < NSX_UNLIKE && d->method != NSX_WAY_NVTX;
 	struct nsx_check *c = compare_add(d, "kernels_in_common", say_share(d, like),
 					  say_share(d, like));
 

@@ -11,7 +11,7 @@ enum {
 	SMALL_BLOCK = 128,     /* threads of a block with one warp for each of four schedulers */
 	USUAL_BLOCK = 256,     /* threads of a block; blocks of this size fill a multiprocessor */
 	WARP = 32,
-	SCHEDULERS = 4, /* number of them on a multiprocessor; each warp runs on one */
+	SCHEDULERS = 4, /* warp schedulers of a multiprocessor */
 };
 
 /* The usual rate of pinned copies, in bytes per ns, over the GPU's PCIe generation or NVLink-C2C;

@@ -225,7 +225,7 @@ int nsx_channel_set(struct nsx_dchannel *c, int64_t *const *v, struct nsx_arena 
 		    struct nsx_err *err) NSX_CHECKED;
 /* Fills c->bytes from c's collectives. Errors: NSX_E_NOMEM. */
 int nsx_channel_pack(struct nsx_dchannel *c, struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
-/* Fills c's collectives from n and bytes. With a NULL it only checks them and counts codes.
+/* Fills c's collectives from n and bytes. If a is NULL, only checks them and counts codes.
  * Errors: NSX_E_DATA, NSX_E_NOMEM.
  */
 int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,

@@ -57,7 +57,7 @@ static bool is_of_unknown_pairs(const struct nsx_fleet *f, const struct nsx_fami
  * receives end together may be those of several alltoalls at the same time, so of these only two
  * are certain.
  */
-static uint32_t surely_together(const struct nsx_fleet *f, const struct nsx_family *fam)
+static uint32_t count_surely_together(const struct nsx_fleet *f, const struct nsx_family *fam)
 {
 	const struct nsx_fcomm *c = &f->comm[fam->at];
 
@@ -94,7 +94,7 @@ static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 	int by_size = !best ? 1 :
 		      (x->nranks == best->nranks ?
 			       NSX_CMP(best->nclocks, x->nclocks) : 0) ?:
-		      NSX_CMP(surely_together(f, x), surely_together(f, best)) ?:
+		      NSX_CMP(count_surely_together(f, x), count_surely_together(f, best)) ?:
 			      NSX_CMP(x->nranks, best->nranks);
 
 	return by_size > 0 || (!by_size && time_of(f, x) > time_of(f, best));

@@ -80,7 +80,7 @@ events() {
 	awk '$1 == "events" { print $2 }' "$1.rows"
 }
 
-# samples TRACE: the rows among them that are GPU metrics
+# samples TRACE: number of rows that are samples of GPU metrics
 samples() {
 	awk '$1 == "GPU_METRICS" { n = $2 } END { print n + 0 }' "$1.rows"
 }

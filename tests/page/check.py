@@ -58,7 +58,7 @@ def check_body(lines):
             yield f"'{name}' begins with its answer", first and first[0] not in "|#"
 
 
-# This finds a number with a unit and more than three significant digits.
+# DIGITS finds a number with a unit and more than three significant digits.
 DIGITS = re.compile(r"(?<![\w.,-])(?:\d{4,}(?:\.\d+)?|\d{3}\.\d+|\d{2}\.\d{2,}|\d\.\d{3,}) (?:[nµum]?s|[kMGT]?B)\b")
 
 
