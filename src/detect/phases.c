@@ -157,8 +157,11 @@ static bool is_pause(const struct nsx_run_phase *x)
 	return !x->range && x->kind == NSX_PHASE_PAUSE;
 }
 
-/* Advice on the row with most time of a phase; NULL: a look at the phase must tell. */
-static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_account *x)
+/* Advice on the row with most time of a phase; NULL: a look at the phase must tell. Host code in a
+ * pause is paid once, and there is no work beside which it could run.
+ */
+static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_run_phase *phase,
+				 const struct nsx_account *x)
 {
 	const char *place = nsx_account_place(d->facts, x, d->scratch) ?: "";
 
@@ -167,7 +170,7 @@ static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_ac
 		       d->is_pytorch ? say_copy_from_pinned_tensors : say_allocate_host_buffers;
 	switch (x->cause) {
 	case NSX_CAUSE_HOST_CODE:
-		return say_take_code_off_launching;
+		return is_pause(phase) ? NULL : say_take_code_off_launching;
 	case NSX_CAUSE_MODULE:
 		return say_warm_up_before_part;
 	case NSX_CAUSE_OSRT:
@@ -200,8 +203,10 @@ static int phases_propose(struct nsx_detect *d, const struct nsx_run_phase *x,
 	int64_t phase_ns = x->window.end_ns - x->window.start_ns;
 	double lost_ns = phases_lost_ns(l), share = lost_ns / whole_ns;
 	struct nsx_findings *found = d->found;
-	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, &l->v[0]);
-	const char *judge = nsx_tell(found, say_judge_by_itself_window, x->name);
+	const char *name = nsx_tell_name(found, x->name), *advice = advise_on_row(d, x, &l->v[0]);
+	const char *judge = nsx_tell(found, is_pause(x) ? say_look_at_what_host_does :
+							  say_judge_by_itself_window,
+				     nsx_tell(found, "'phase:%s'", x->name));
 	static const unsigned names[NSX_NVERDICTS] = { /* areas not called fine, by verdict */
 		[NSX_V_COPY] = 1u << NSX_CAT_MEMORY, [NSX_V_LAUNCH] = 1u << NSX_CAT_LAUNCH,
 		[NSX_V_HOST] = 1u << NSX_CAT_HOST, [NSX_V_SYNC] = 1u << NSX_CAT_SYNC,
@@ -306,8 +311,8 @@ int nsx_detect_phases(struct nsx_detect *d, struct nsx_err *err)
 
 		/* start-up has its own line on the page */
 		if (!l->n || l->v[0].cls == NSX_L_COMPUTE ||
-		    phases_is_same(l, &d->measured->ledger) ||
-		    (!x->range && x->kind != NSX_PHASE_TAIL && !is_pause(x)))
+		    (!is_pause(x) && (phases_is_same(l, &d->measured->ledger) ||
+				      (!x->range && x->kind != NSX_PHASE_TAIL))))
 			continue;
 		if (phases_lost_ns(l) >= least_ns && phases_propose(d, x, l, whole_ns, err))
 			return err->rc;

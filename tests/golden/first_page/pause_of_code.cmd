@@ -1,0 +1,1 @@
+explain @pause_of_code --out o
