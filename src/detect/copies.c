@@ -210,7 +210,8 @@ static void propose_plain(struct copies *c, unsigned kind)
 		f.if_least = say_if_they_only_hidden_behind;
 		f.is_bound = true;
 		why = say_they_take_longer_than_all;
-		f.recommendation[0] = say_move_less_keep_on_gpu;
+		f.recommendation[0] = nsx_tell(c->d->found, say_move_less_keep_on_gpu,
+					       c->d->is_pytorch ? " (weights, adapters)" : "");
 		f.recommendation[1] = say_copy_rest_on_stream_own;
 	} else if (!is_inside && 2 * (double)back_ns > beside_ns) {
 		f.guess_ns = NSX_MIN(f.guess_ns, beside_ns);

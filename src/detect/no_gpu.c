@@ -389,6 +389,7 @@ static int propose_busiest(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_finding f = {.id = NSX_ID_host_threads,
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH, .most_ns = m->busiest.on_ms * 1e6,
 		.title = nsx_tell(l, say_one_thread_on_cpu_time,
+			m->busiest.others_ms > m->busiest.on_ms ? "the busiest" : "one",
 			100 * m->busiest.on_ms / m->busiest.of_ms,
 			nsx_tell_name(l, m->busiest.name)),
 		.evidence = {nsx_tell(l, "%s of %s; %s",

@@ -293,7 +293,7 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 
 	if (function && module)
 		return nsx_tell(d->found, "%s in %s", function, module);
-	return function ? function : module;
+	return function ?: module && strstr(module, "[kernel.") ? say_linux_kernel : module;
 }
 
 struct nsx_votes {
