@@ -62,7 +62,7 @@ static void cmd_digest_say(const struct nsx_digest *const *v, size_t n, bool is_
 		else
 			printf("A rank without a number (process %lld%s%s)",
 			       (long long)v[i]->pid, v[i]->device < 0 ? "" :
-			       nsx_arena_printf(a, ", GPU %lld", (long long)v[i]->device),
+			       nsx_arena_printf(a, ", GPU %s", nsx_digest_gpu(v[i], a)),
 			       host_in_words(v, n, i, a));
 		printf(": %s, %s, %s\n", nsx_text_n(a, v[i]->nsteps, "step", NULL),
 		       nsx_text_n(a, ncolls, "collective", NULL),

@@ -18,7 +18,7 @@
 #include "report/report.h"
 
 enum {
-	NSX_DIGEST_VERSION = 9, NSX_OLDEST_DIGEST = 8, /* the oldest version that is read */
+	NSX_DIGEST_VERSION = 10, NSX_OLDEST_DIGEST = 8, /* the oldest version that is read */
 	NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */
 };
 
@@ -147,6 +147,7 @@ struct nsx_digest {
 	unsigned method; /* enum nsx_way_method: how steps were found */
 	const char *unit; /* name of the range or kernel that begins a step; "": none */
 	int64_t pid, device;
+	const char *gpu_label; /* the report's word for the GPU; "": its ordinal */
 	int64_t utc_ns;	   /* UTC at the clock's zero; -1: not known */
 	int64_t system_ns; /* the host's steady clock at that zero; -1: not known */
 	/* first start and last end of the rank's GPU work, or of all events if it has none */
@@ -171,6 +172,11 @@ struct nsx_digest {
 	size_t nchannels;
 	struct nsx_arena *arena; /* owns everything */
 };
+/* The text to print after the word GPU. */
+static inline const char *nsx_digest_gpu(const struct nsx_digest *d, struct nsx_arena *a)
+{
+	return *d->gpu_label ? d->gpu_label : nsx_arena_printf(a, "%lld", (long long)d->device);
+}
 void nsx_digest_free(struct nsx_digest *d); /* NULL is fine */
 void nsx_digests_free(struct nsx_digest **v, size_t n); /* frees v, too */
 

@@ -81,6 +81,7 @@ static const struct column rank_columns[] = {
 	RANK(unit, TEXT, "range or kernel that begins a step", ),
 	RANK(pid, INT, "process", LEAST(-NSX_TIME_MAX)),
 	RANK(device, INT, "CUDA ordinal, -1 none", LEAST(-1)),
+	RANK(gpu_label, TEXT, "the GPU in reports, empty: by its ordinal", SINCE(10)),
 	RANK(utc_ns, INT, "UTC at the zero of the times, -1 not known", LEAST(-1)),
 	RANK(system_ns, INT, "the host's steady clock there, -1 not known", LEAST(-1)),
 	RANK(first_ns, INT, "first event", LEAST(-NSX_TIME_MAX)),

@@ -480,6 +480,11 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		v[i]->detail = m->o->detail;
 		v[i]->pid = m->t->process[x[i].process].pid;
 		v[i]->device = x[i].device == NSX_NONE ? -1 : m->t->device[x[i].device].device_id;
+		v[i]->gpu_label = "";
+		/* The process or host in a label is told anyway. */
+		if (x[i].device != NSX_NONE && !strchr(nsx_gpu_label(m->t, x[i].device), '(') &&
+		    strcmp(nsx_gpu_label(m->t, x[i].device), nsx_digest_gpu(v[i], a)) != 0)
+			v[i]->gpu_label = cut_name(nsx_gpu_label(m->t, x[i].device), a);
 		if (m->o->only_names)
 			continue;
 		copy_findings(m->r, v[i]);

@@ -913,7 +913,7 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.arena = a, .rank = number_of(r), .rank_from = NSX_RANK_ENV,
 		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
 		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
-		.gpu_model = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
+		.gpu_model = "", .gpu_label = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
 		.unit = "step", .peak_bytes = -1,
 		.pid = pid_of(r), .utc_ns = utc_of_start(v, r),
 		.system_ns = system_clock_of_start(v, r),
