@@ -19,7 +19,6 @@ enum trouble { PLAIN, FROM_PAGEABLE, NTROUBLES };
 struct group { /* copies of one direction with one fault */
 	int64_t bytes, ns;
 	int64_t calls_ns; /* time of the calls that make them, which may exceed their own time */
-	double exposed_ns; /* while nothing computes                         */
 	/* copies for which the host waits: a call that ends before half of its copy is done waited
 	 * only for the staging of the data
 	 */
@@ -61,16 +60,12 @@ static struct group *copies_group_of(struct copies *c, size_t op)
 static int copies_add(struct copies *c, struct group *g, size_t op, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
-	const struct nsx_spans *compute =
-		&c->d->facts->device[nsx_stream_of(t, op)->device].compute;
 	int64_t ns = nsx_op_ns(&t->ops, op), at_ns = nsx_op_start(&t->ops, op);
 	uint32_t call = nsx_op_call(&t->ops, op);
-	size_t at = nsx_spans_find(compute, at_ns);
 
 	nsx_add_to(&g->ns, ns);
 	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	nsx_add_to(&g->calls_ns, call == NSX_NONE ? 0 : nsx_call_ns(&t->calls, call));
-	g->exposed_ns += (double)(ns - nsx_spans_covered(compute, &at, at_ns, at_ns + ns));
 	g->nblocking += call == NSX_NONE || nsx_call_end(&t->calls, call) >= at_ns + ns / 2;
 	return nsx_list_row(c->d, &g->rows, op, err) ?:
 	       nsx_places_add_op(c->places, g->id, op, ns, err);
@@ -129,15 +124,47 @@ static struct nsx_plan change_rows(struct copies *c, struct group *g, enum nsx_c
 	return p;
 }
 
+/* The time of the copies in which their GPU computes nothing, on the GPU where it is longest: GPUs
+ * copy at the same time. The rows are in order.
+ */
+static double exposed_ns_of(const struct copies *c, const struct group *g)
+{
+	const struct nsx_trace *t = c->d->trace;
+	uint32_t dev = NSX_NONE;
+	int64_t until_ns = 0, ns = 0, most_ns = 0;
+
+	for (size_t i = 0; i < g->rows.n; i++) {
+		size_t op = g->rows.v[i], at;
+		int64_t from_ns = nsx_op_start(&t->ops, op), end_ns = nsx_op_end(&t->ops, op);
+		const struct nsx_spans *compute;
+
+		if (nsx_stream_of(t, op)->device != dev) {
+			dev = nsx_stream_of(t, op)->device;
+			until_ns = INT64_MIN;
+			ns = 0;
+		}
+		compute = &c->d->facts->device[dev].compute;
+		from_ns = NSX_MAX(from_ns, until_ns);
+		if (end_ns <= from_ns)
+			continue;
+		at = nsx_spans_find(compute, from_ns);
+		ns += end_ns - from_ns - nsx_spans_covered(compute, &at, from_ns, end_ns);
+		until_ns = end_ns;
+		most_ns = NSX_MAX(most_ns, ns);
+	}
+	return (double)most_ns;
+}
+
 /* The fields that all these findings share. */
 static struct nsx_finding copies_start(struct copies *c, struct group *g, enum nsx_finding_id id,
 				       unsigned kind, enum nsx_change_verb verb)
 {
 	struct nsx_findings *l = c->d->found;
+	struct nsx_plan remedy = change_rows(c, g, verb); /* sorts the rows */
 	struct nsx_finding f = {
 		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.guess_ns = g->exposed_ns, .remedy = change_rows(c, g, verb),
+		.guess_ns = exposed_ns_of(c, g), .remedy = remedy,
 		/* for copies of other kinds, the title already gives the number */
 		.evidence = {nsx_tell(
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",

@@ -1,0 +1,1 @@
+explain @copies_in_ring -o o
