@@ -309,7 +309,7 @@ static bool read_block_head(const struct nsx_container *c, uint64_t *at, uint64_
 }
 
 /* Makes room for n bytes; those that were there are lost. */
-static int make_room(uint8_t **p, size_t *cap, size_t n, struct nsx_err *err)
+static int block_room(uint8_t **p, size_t *cap, size_t n, struct nsx_err *err)
 {
 	if (n <= *cap)
 		return 0;
@@ -326,12 +326,12 @@ int nsx_block_read(const struct nsx_container *c, const struct nsx_rep_block *b,
 	struct nsx_wire w;
 	int got;
 
-	if (make_room(&buf->plain, &buf->plain_cap,
-		      (size_t)NSX_MAX(b->plain, c->most_plain) + NSX_LAYOUT_SLACK, err))
+	if (block_room(&buf->plain, &buf->plain_cap,
+		       (size_t)NSX_MAX(b->plain, c->most_plain) + NSX_LAYOUT_SLACK, err))
 		return err->rc;
 	if (c->fd >= 0) {
-		if (make_room(&buf->packed, &buf->packed_cap,
-			      (size_t)NSX_MAX(b->packed, c->most_packed) + 1, err))
+		if (block_room(&buf->packed, &buf->packed_cap,
+			       (size_t)NSX_MAX(b->packed, c->most_packed) + 1, err))
 			return err->rc;
 		if (container_fetch(c, b->at, buf->packed, b->packed) < b->packed)
 			return nsx_fail(err, NSX_E_DATA, "a block is cut off");

@@ -98,6 +98,11 @@ static bool is_fact(const struct nsx_rep *rep, enum nsx_rep_table t)
 	return t == NSX_REP_STRING || rep->facts.of[t].n;
 }
 
+static size_t facts_of(const struct nsx_rep *rep, enum nsx_rep_table t)
+{
+	return t == NSX_REP_STRING ? rep->strings.n : rep->facts.of[t].n / rep->def[t].ncolumns;
+}
+
 static size_t count_blocks(void *ctx, size_t table)
 {
 	const struct nsx_rep *rep = ctx;
@@ -110,9 +115,7 @@ static size_t count_rows(void *ctx, size_t table, size_t block)
 	const struct nsx_rep *rep = ctx;
 	enum nsx_rep_table t = rep->table[table];
 
-	return t == NSX_REP_STRING ? rep->strings.n :
-	       is_fact(rep, t) ? rep->facts.of[t].n / rep->def[t].ncolumns :
-				 rep->index[block].rows[t];
+	return is_fact(rep, t) ? facts_of(rep, t) : rep->index[block].rows[t];
 }
 
 static void block_times(void *ctx, size_t table, size_t block, int64_t *least, int64_t *most)
@@ -165,34 +168,24 @@ static void reader_done(struct nsx_source_reader *r)
 	nsx_walker_give((struct nsx_walker *)r);
 }
 
+/* A value that is in memory; a string's id is its index. */
+static struct nsx_val fact(const struct nsx_rep *rep, enum nsx_rep_table t, size_t row, int column)
+{
+	return column < 0 ? nsx_val_none() :
+	       t != NSX_REP_STRING ? rep->facts.of[t].v[row * rep->def[t].ncolumns + (size_t)column] :
+	       column ? nsx_val_bytes(rep->strings.v[row]) : nsx_val_int((int64_t)row);
+}
+
 static int read_facts(const struct nsx_rep *rep, enum nsx_rep_table t, struct nsx_source_use *use,
 		      struct nsx_err *err)
 {
-	const struct nsx_rep_list *list = &rep->facts.of[t];
+	size_t n = facts_of(rep, t);
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	int rc = 0;
 
-	for (size_t at = 0; !rc && at < list->n; at += rep->def[t].ncolumns) {
+	for (size_t row = 0; !rc && row < n; row++) {
 		for (unsigned i = 0; i < use->ncolumns; i++)
-			v[i] = use->columns[i] < 0 ? nsx_val_none() :
-						     list->v[at + (unsigned)use->columns[i]];
-		rc = use->fn(use->ctx, use->rid++, v, err);
-	}
-	return rc;
-}
-
-/* Reads the table of strings; a string's id is its index. */
-static int read_strings(const struct nsx_rep_strings *s, struct nsx_source_use *use,
-			struct nsx_err *err)
-{
-	struct nsx_val v[NSX_MAX_COLUMNS];
-	int rc = 0;
-
-	for (size_t id = 0; !rc && id < s->n; id++) {
-		for (unsigned i = 0; i < use->ncolumns; i++)
-			v[i] = use->columns[i] < 0 ? nsx_val_none() :
-			       use->columns[i] ? nsx_val_bytes(s->v[id]) :
-						 nsx_val_int((int64_t)id);
+			v[i] = fact(rep, t, row, use->columns[i]);
 		rc = use->fn(use->ctx, use->rid++, v, err);
 	}
 	return rc;
@@ -212,8 +205,7 @@ static int nsysrep_read_rows(struct nsx_source_reader *r, size_t block, struct n
 		if (!is_fact(w->rep, t))
 			wanted |= UINT64_C(1) << t;
 		else if (!block)
-			rc = t == NSX_REP_STRING ? read_strings(&w->rep->strings, use, err) :
-						   read_facts(w->rep, t, use, err);
+			rc = read_facts(w->rep, t, use, err);
 	}
 	return rc || !wanted ? rc : nsx_walk_block(w, wanted, block, err);
 }
