@@ -8,12 +8,6 @@ struct reads {
 	unsigned norder;
 };
 
-struct nsx_scripts {
-	const struct nsx_schema *schema;
-	struct nsx_arena *arena;
-	struct reads *named; /* for each query: what its text names */
-};
-
 static bool script_is_in_word(char c)
 {
 	return nsx_is_letter(c) || nsx_is_digit(c) || c == '_';
@@ -49,6 +43,13 @@ static bool script_is_word(const char *name, const char *word, size_t n)
  */
 struct names {
 	uint64_t lengths[256];
+};
+
+struct nsx_scripts {
+	const struct nsx_schema *schema;
+	struct nsx_arena *arena;
+	struct names names;
+	struct reads *named; /* for each query that was asked for: what its text names */
 };
 
 static void add_name(struct names *x, const char *name)
@@ -113,8 +114,12 @@ static void note_names(const char *text, const struct names *names, struct reads
 /* Adds what the query reads, directly or through private tables. */
 static void add_query_reads(const struct nsx_scripts *x, size_t query, struct reads *all)
 {
-	const struct reads *r = &x->named[query];
+	struct reads *r = &x->named[query];
 
+	if (!r->query) {
+		r->query = nsx_arena_get(x->arena, nsx_nqueries);
+		note_names(nsx_queries[query].text, &x->names, r);
+	}
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		all->view[v] |= r->view[v];
 	for (unsigned f = 0; f < NSX_NFIELDS; f++)
@@ -131,15 +136,11 @@ struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_scripts *x = nsx_arena_get(a, sizeof(*x));
-	const struct names names = list_names();
 
 	x->schema = s;
 	x->arena = a;
+	x->names = list_names();
 	x->named = nsx_arena_get(a, nsx_nqueries * sizeof(*x->named));
-	for (unsigned i = 0; i < nsx_nqueries; i++) {
-		x->named[i].query = nsx_arena_get(a, nsx_nqueries);
-		note_names(nsx_queries[i].text, &names, &x->named[i]);
-	}
 	return x;
 }
 
