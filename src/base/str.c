@@ -803,6 +803,34 @@ void nsx_buf_adds(struct nsx_buf *b, const char *s)
 	nsx_buf_add(b, s, strlen(s));
 }
 
+size_t nsx_unescaped(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (signed char)p[i] >= ' ' && p[i] != '"' && p[i] != '\\')
+		i++;
+	return i;
+}
+
+void nsx_buf_add_escaped(struct nsx_buf *b, const char *p, size_t n)
+{
+	const char *from = p, *end = p + n;
+
+	for (; p < end; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c >= ' ' && c != '"' && c != '\\')
+			continue;
+		nsx_buf_add(b, from, (size_t)(p - from));
+		if (c < ' ')
+			nsx_buf_printf(b, "\\u%04x", c);
+		else
+			nsx_buf_printf(b, "\\%c", c);
+		from = p + 1;
+	}
+	nsx_buf_add(b, from, (size_t)(p - from));
+}
+
 void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
 {
 	char small[256];

@@ -82,6 +82,10 @@ struct nsx_buf {
 };
 void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n);
 void nsx_buf_adds(struct nsx_buf *b, const char *s);
+/* The number of leading bytes that are ASCII and need no escape in a JSON string. */
+size_t nsx_unescaped(const char *p, size_t n);
+/* Appends the inside of a JSON string; n bytes that are valid UTF-8 stay so. */
+void nsx_buf_add_escaped(struct nsx_buf *b, const char *p, size_t n);
 /* Room for n bytes and a NUL behind b->n, for callers that write there themselves. nsx_buf_grow is
  * its slow path.
  */

@@ -205,47 +205,12 @@ char *nsx_json_us(char *p, int64_t ns)
 	return p + 4;
 }
 
-/* The number of leading bytes that need no escape in a JSON string. */
-static size_t unescaped_length(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && (signed char)p[i] >= ' ' && p[i] != '"' && p[i] != '\\')
-		i++;
-	return i;
-}
-
-static void escape_valid(struct nsx_buf *b, const char *p, size_t n)
-{
-	const char *from = p, *end = p + n;
-
-	for (; p < end; p++) {
-		unsigned char c = (unsigned char)*p;
-
-		if (c >= ' ' && c != '"' && c != '\\')
-			continue;
-		nsx_buf_add(b, from, (size_t)(p - from));
-		if (c < ' ')
-			nsx_buf_printf(b, "\\u%04x", c);
-		else
-			nsx_buf_printf(b, "\\%c", c);
-		from = p + 1;
-	}
-	nsx_buf_add(b, from, (size_t)(p - from));
-}
-
 void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf valid = {0};
-	size_t run;
 
-	n = NSX_MIN(n, NSX_MAX_TEXT);
-	run = unescaped_length(text, n);
-	nsx_buf_add(b, text, run);
-	if (run == n)
-		return;
-	nsx_buf_add_utf8(&valid, text + run, n - run);
-	escape_valid(b, valid.p, valid.n);
+	nsx_buf_add_utf8(&valid, text, NSX_MIN(n, NSX_MAX_TEXT));
+	nsx_buf_add_escaped(b, valid.n ? valid.p : "", valid.n);
 }
 
 void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
@@ -253,7 +218,7 @@ void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	n = NSX_MIN(n, NSX_MAX_TEXT);
-	if (unescaped_length(text, n) == n) {
+	if (nsx_unescaped(text, n) == n) {
 		nsx_out_add(o, text, n);
 		return;
 	}

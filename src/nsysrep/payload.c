@@ -220,20 +220,8 @@ static bool locate_entry(const struct nsx_rep_schemas *s, const struct nsx_rep_l
 
 static void payload_add_text(struct nsx_buf *b, struct nsx_piece text)
 {
-	size_t n = NSX_MIN(text.n, NSX_MAX_TEXT);
-
 	nsx_buf_adds(b, "\"");
-	for (size_t i = 0, plain = 0; i <= n; i++) {
-		uint8_t c = i < n ? text.p[i] : 0;
-
-		if (c >= 0x20 && c != '"' && c != '\\')
-			continue;
-		if (i > plain)
-			nsx_buf_add(b, (const char *)text.p + plain, i - plain);
-		plain = i + 1;
-		if (i < n)
-			nsx_buf_printf(b, c < 0x20 ? "\\u%04x" : "\\%c", c);
-	}
+	nsx_buf_add_escaped(b, (const char *)text.p, NSX_MIN(text.n, NSX_MAX_TEXT));
 	nsx_buf_adds(b, "\"");
 }
 
