@@ -73,29 +73,31 @@ static void say_inputs_unrelated(struct nsx_answer *a, const char *wanted)
 	a->confidence = NSX_CONF_LOW;
 }
 
-static bool are_sides_unrelated(const struct nsx_diff *d)
+/* Why the sides are of different programs; NULL: they are not. */
+static const char *why_unrelated(const struct nsx_diff *d)
 {
-	return NSX_FIRST(i, d->nchecks, !strcmp(d->checks[i].id, "kernels_in_common"),
-			 d->checks[i].status == NSX_CHECK_FAIL, false);
+	return NSX_FIRST(i, d->nchecks, !strcmp(d->checks[i].id, "kernels_in_common") &&
+			 d->checks[i].status == NSX_CHECK_FAIL, d->checks[i].text, NULL);
 }
 
 static void describe_diff(struct nsx_answer *a, struct nsx_diff *d, const struct nsx_diff_tables *t)
 {
 	struct nsx_arena *arena = a->out->arena;
-	const char *kinds = nsx_kinds_line(d, arena);
+	const char *kinds = nsx_kinds_line(d, arena), *unrelated = why_unrelated(d);
 	struct nsx_table *steps;
 
 	if (d->verdict == NSX_V_INCONCLUSIVE)
 		a->confidence = NSX_CONF_LOW;
 	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_names[d->verdict]));
-	nsx_put(a->out, "unit", nsx_string(nsx_say(a->out, "%s %s", nsx_way_methods[d->method],
-						   d->name)));
+	nsx_put(a->out, "unit", nsx_string(nsx_say(a->out, "%s%s%s", nsx_way_methods[d->method],
+						   *d->name ? " " : "", d->name)));
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
-	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
+	nsx_md_bullet(a->out, "%s%s", unrelated ? "Inconclusive: " : "",
+		      unrelated ?: nsx_diff_headline(d, arena));
 	/* The side after the change comes first, because it can still be changed. */
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what costs time after the change");
 	nsx_answer_next(a, NSX_Q_verdict, NULL, "what cost time before it");
-	if (are_sides_unrelated(d)) {
+	if (unrelated) {
 		say_inputs_unrelated(a, "captures of one program, before and after a change");
 		return;
 	}

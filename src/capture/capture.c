@@ -1,5 +1,7 @@
 /* capture.c - a capture's warnings, the choice of nsys and its command line, and cleaning up. */
+#include <errno.h>
 #include <stdarg.h>
+#include <unistd.h>
 #include "capture/capture.h"
 #include "emit/folder.h"
 
@@ -101,6 +103,9 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 		const char *path = getenv("NSYS_PATH");
 
 		c->nsys = NULL;
+		if (c->opts->nsys && !access(c->opts->nsys, F_OK) && access(c->opts->nsys, X_OK))
+			return nsx_fail(err, NSX_E_IO, "cannot run '%s': %s", c->opts->nsys,
+					strerror(errno));
 		return nsx_fail(err, NSX_E_IO, "no nsys was found in %s; install NVIDIA Nsight "
 				"Systems, or give its place with --nsys or NSYS_PATH",
 				c->opts->nsys ? c->opts->nsys

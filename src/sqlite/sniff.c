@@ -67,9 +67,8 @@ static int refuse_folder(const char *path, struct nsx_err *err)
 	if (d)
 		(void)closedir(d);
 	return what ? refuse_format(path, what, NULL, err) :
-	       nsx_fail(err, NSX_E_IO, "cannot read '%s': this is a folder; give the .sqlite "
-			"file in it, or, of the traces of many ranks, the folder to "
-			"nsys-explain fleet", path);
+	       nsx_fail(err, NSX_E_IO, "cannot read '%s': this is a folder; give the trace in "
+			"it, or, of the traces of many ranks, the folder to nsys-explain fleet", path);
 }
 
 static int refuse_known(const char *path, const unsigned char *head, size_t n, struct nsx_err *err)

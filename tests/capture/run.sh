@@ -82,6 +82,12 @@ case_nsys_not_found() {
 	exits 0 capture --no-explain -- true # the record of a failed capture does not prevent another
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
+case_nsys_not_executable() {
+	: >nsys
+	exits 3 run capture --nsys ./nsys -o out -- true
+	says "cannot run './nsys': Permission denied"
+	json "\"error\": \"cannot run './nsys': Permission denied"
+}
 case_empty_nsys_path_is_none() {
 	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none run capture -o out --no-explain -- true
 	[ "$rc" = 0 ] || says 'no nsys was found in PATH or the usual folders' # one may be installed here
