@@ -40,6 +40,7 @@ struct nsx_kind_row { /* [0] before, [1] after */
 	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
 	int64_t count[2];
 	double p50_ms[2]; /* median GPU time of the steps */
+	double sizes[2]; /* sum of their requests or tokens; 0: unknown */
 };
 struct nsx_kind_rows { /* ordered by kind and size */
 	struct nsx_kind_row *v;

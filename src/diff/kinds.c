@@ -11,6 +11,16 @@ enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing *
        MOST = 3 }; /* most sizes in a sentence */
 #define SAME 0.9 /* least share of common steps if both sides run the same ones */
 
+/* The sum of the sizes by which a row's steps are grouped, as nsx_step_size; 0: unknown. */
+static double kinds_sizes_of(const struct nsx_table *t, size_t row, const char *kind)
+{
+	double tokens = nsx_table_number(t, row, "token_count");
+	double requests = nsx_table_number(t, row, "request_count");
+	double n = !strcmp(kind, nsx_step_kinds[NSX_STEP_DECODE]) || isnan(tokens) ? requests : tokens;
+
+	return isnan(n) ? 0 : n;
+}
+
 void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r)
 {
 	const struct nsx_section *steps = nsx_report_section(r, "steps");
@@ -26,7 +36,8 @@ void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r)
 			.kind = nsx_arena_strdup(s->arena, nsx_table_text(t, s->nkinds, "kind")),
 			.size = nsx_arena_strdup(s->arena, size ?: ""),
 			.count = nsx_to_i64(nsx_table_number(t, s->nkinds, "count")),
-			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms")};
+			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms"),
+			.sizes = kinds_sizes_of(t, s->nkinds, nsx_table_text(t, s->nkinds, "kind"))};
 	}
 }
 
@@ -37,6 +48,7 @@ static void add_side(struct nsx_kind_row *row, unsigned side, const struct nsx_s
 
 	row->p50_ms[side] += (k->p50_ms - row->p50_ms[side]) * (double)k->count / n;
 	row->count[side] += k->count;
+	row->sizes[side] += k->sizes;
 }
 
 static unsigned kinds_place_of(const struct nsx_kind_row *r)
@@ -101,6 +113,17 @@ double nsx_kind_change(const struct nsx_kind_row *r)
 	return is_told(r) ? r->p50_ms[1] / r->p50_ms[0] - 1 : NAN;
 }
 
+/* Says " (size +24 %)" if the steps of a class are larger or smaller on average, which may be why
+ * they take longer or less long.
+ */
+static const char *kinds_say_larger(const struct nsx_kind_row *r, struct nsx_arena *a)
+{
+	double more = r->sizes[1] / (double)r->count[1] / (r->sizes[0] / (double)r->count[0]) - 1;
+
+	return isfinite(more) && r->sizes[1] > 0 && fabs(more) >= NSX_NOISE ?
+		       nsx_arena_printf(a, " (size %s)", nsx_text_ratio(a, more)) : "";
+}
+
 /* Says "decode +4 % at 32-63" or "prefill the same", or nothing if no size has enough steps. */
 static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n, struct nsx_arena *a)
 {
@@ -112,9 +135,9 @@ static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n, 
 		known += is_told(&v[i]);
 		if (!is_told(&v[i]) || fabs(change) < NSX_NOISE || told++ >= MOST)
 			continue;
-		nsx_buf_printf(b, "%s%s %s%s%s", told > 1 ? "," : before ? "; " : "",
+		nsx_buf_printf(b, "%s%s %s%s%s%s", told > 1 ? "," : before ? "; " : "",
 			       told > 1 ? "" : v->kind, nsx_text_ratio(a, change),
-			       *v[i].size ? " at " : "", v[i].size);
+			       *v[i].size ? " at " : "", v[i].size, kinds_say_larger(&v[i], a));
 	}
 	if (told > MOST)
 		nsx_buf_printf(b, " and %zu more sizes", told - MOST);

@@ -140,7 +140,7 @@ struct nsx_side {
 	struct nsx_side_kind { /* steps of an inference engine, by kind and size: kinds.h */
 		const char *kind, *size;
 		int64_t count;
-		double p50_ms;
+		double p50_ms, sizes; /* sizes: sum of requests or tokens; 0: unknown */
 	} *kinds;
 	size_t nkinds;
 	struct nsx_kernel *kernels;

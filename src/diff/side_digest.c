@@ -233,7 +233,7 @@ static void side_digest_add_kinds(struct nsx_side *side, const struct nsx_digest
 
 		side->kinds[side->nkinds++] = (struct nsx_side_kind){
 			nsx_step_kinds[k->kind], size, k->count,
-			(double)k->p50_ns / 1e6};
+			(double)k->p50_ns / 1e6, (double)k->sizes};
 	}
 }
 

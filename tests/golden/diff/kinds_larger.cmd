@@ -1,0 +1,1 @@
+diff @kinds_before @kinds_larger --md
