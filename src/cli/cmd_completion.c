@@ -13,37 +13,21 @@ static void print_names(const struct nsx_cmd *c)
 	fputs(" --help", stdout);
 }
 
-static void print_commands(void)
-{
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		printf(" %s", nsx_commands[i]->name);
-}
-
-static void print_questions(void)
-{
-	for (unsigned i = 0; i < NSX_NQUESTIONS; i++)
-		printf(" %s", nsx_questions[i].name);
-}
-
-static void print_actions(void)
-{
-	const struct nsx_cmd *c = nsx_cmd_find("baseline");
-
-	for (unsigned i = 0; i < c->noperands; i++)
-		printf(" %s", c->operand(i).word);
-}
-
-static void print_sections(void)
-{
-	for (unsigned i = 0; i < nsx_npasses; i++)
-		printf(" %s", nsx_passes[i]->id);
-}
-
-static void print_finding_ids(void)
-{
-	for (unsigned i = 0; i < NSX_NFINDING_IDS; i++)
-		printf(" %s", nsx_finding_defs[i].name);
-}
+/* Defines a function that prints the words of a list. */
+#define PRINTER(name, n, ...)                                                 \
+	static void name(void)                                                \
+	{                                                                     \
+		for (unsigned i = 0; i < (n); i++)                            \
+			printf(" " __VA_ARGS__);                              \
+	}
+PRINTER(print_commands, nsx_ncommands, "%s", nsx_commands[i]->name)
+PRINTER(print_questions, NSX_NQUESTIONS, "%s", nsx_questions[i].name)
+PRINTER(print_actions, nsx_cmd_find("baseline")->noperands, "%s",
+	nsx_cmd_find("baseline")->operand(i).word)
+PRINTER(print_sections, nsx_npasses, "%s", nsx_passes[i]->id)
+PRINTER(print_finding_ids, NSX_NFINDING_IDS, "%s", nsx_finding_defs[i].name)
+PRINTER(print_step_kinds, NSX_NSTEP_KINDS, "%s", nsx_step_kinds[i])
+PRINTER(print_windows, NSX_NSTEP_KINDS, "step:%s", nsx_step_kinds[i])
 
 static void print_schemas(void)
 {
@@ -52,18 +36,6 @@ static void print_schemas(void)
 
 	for (unsigned i = 0; (name = nsx_shape_name(i, a)); i++)
 		printf(" %s", name);
-}
-
-static void print_step_kinds(void)
-{
-	for (unsigned i = 0; i < NSX_NSTEP_KINDS; i++)
-		printf(" %s", nsx_step_kinds[i]);
-}
-
-static void print_windows(void)
-{
-	for (unsigned i = 0; i < NSX_NSTEP_KINDS; i++)
-		printf(" step:%s", nsx_step_kinds[i]);
 }
 
 static void print_shells(void)

@@ -12,32 +12,22 @@ struct event {
 	int64_t start_ns, end_ns;
 	uint32_t op, key; /* key: replay, graph of nodes, or name            */
 };
-enum { OF_NODES = 1u << 31 };
+#define OF_NODES 0x80000000u
+#define GRAPH_ID 0x3fffffffu
 
 NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
 
-static bool is_node_of_graph(const struct nsx_trace *t, uint32_t op)
-{
-	uint32_t call = nsx_op_call(&t->ops, op);
-
-	return t->ops.flags[op] & NSX_OP_NODE && t->ops.kind[op] == NSX_OP_KERNEL &&
-	       call != NSX_NONE && t->calls.flags[call] & NSX_CALL_GRAPH;
-}
-
-static bool is_of_method(const struct nsx_trace *t, uint32_t op, enum nsx_way_method method)
-{
-	if (method != NSX_WAY_GRAPH)
-		return t->ops.cls[op] == NSX_C_COMM;
-	return t->ops.kind[op] == NSX_OP_GRAPH || is_node_of_graph(t, op);
-}
-
+/* By what an operation's events are grouped; NSX_NONE: it is no event of this way. */
 static uint32_t cadence_key_of(const struct nsx_trace *t, uint32_t op, enum nsx_way_method method)
 {
+	if (method == NSX_WAY_COMM)
+		return t->ops.cls[op] == NSX_C_COMM ? nsx_op_shape(t, op)->base_name : NSX_NONE;
 	if (t->ops.kind[op] == NSX_OP_GRAPH)
 		return nsx_op_detail(&t->ops, op);
-	return method == NSX_WAY_GRAPH ?
-		       nsx_shape_launch(t, nsx_op_shape(t, op))->graph_id | OF_NODES :
-		       nsx_op_shape(t, op)->base_name;
+	return t->ops.kind[op] == NSX_OP_KERNEL && t->ops.flags[op] & NSX_OP_NODE &&
+			       nsx_op_call(&t->ops, op) != NSX_NONE ?
+		       OF_NODES | (GRAPH_ID & nsx_shape_launch(t, nsx_op_shape(t, op))->graph_id) :
+		       NSX_NONE;
 }
 
 /* Of the nodes of one launch keeps the first. Returns how many events are left. */
@@ -63,13 +53,11 @@ static size_t list_recurring_events(const struct nsx_finder *fd, uint32_t proces
 	size_t n = 0;
 
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
-		uint32_t op = fd->ops[k];
+		uint32_t op = fd->ops[k], key = cadence_key_of(t, op, method);
 
-		if (nsx_stream_of(t, op)->device != t->stream[main_stream].device ||
-		    !is_of_method(t, op, method))
-			continue;
-		v[n++] = (struct event){nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
-					cadence_key_of(t, op, method)};
+		if (key != NSX_NONE && nsx_stream_of(t, op)->device == t->stream[main_stream].device)
+			v[n++] = (struct event){nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op),
+						op, key};
 	}
 	return n;
 }
