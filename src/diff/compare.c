@@ -210,16 +210,51 @@ static void compare_work(struct nsx_diff *d, const double answered[2])
 		mark(c, NSX_CHECK_WARN, "a part of the kernels runs on one side only");
 }
 
+NSX_ORDER(cmp_by_row, struct nsx_kernel_row, UP(row));
+
+/* Adds up the rows of each name, whatever their shapes: a grid that doubled may be one that another
+ * launch had. Kernels are numbered in the order of their names.
+ */
+static struct nsx_kernel_row *sum_names(const struct nsx_diff *d, const struct nsx_budget *b,
+					struct nsx_arena *a, size_t *ret_n)
+{
+	struct nsx_kernel_row *v = nsx_arena_get(a, b->nkernels * sizeof(*v)), *sum = v;
+
+	for (size_t i = 0; i < b->nkernels; i++) {
+		uint32_t row = b->kernels[i].row, first = d->rows.first[0][row];
+
+		v[i] = b->kernels[i];
+		v[i].row = first == NSX_NONE ? d->rows.first[1][row] : first;
+	}
+	nsx_sort(v, b->nkernels, sizeof(*v), cmp_by_row);
+	for (size_t i = 1; i < b->nkernels; i++) {
+		if (strcmp(nsx_kernel_at(&d->kernels, sum->row),
+			   nsx_kernel_at(&d->kernels, v[i].row)) != 0) {
+			*++sum = v[i];
+			continue;
+		}
+		sum->d.before_ns += v[i].d.before_ns;
+		for (unsigned s = 0; s < 2; s++) {
+			sum->threads[s] += v[i].threads[s];
+			sum->launches[s] += v[i].launches[s];
+		}
+	}
+	*ret_n = b->nkernels ? (size_t)(sum - v) + 1 : 0;
+	return v;
+}
+
 struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 {
+	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_budget *b = &d->lanes[lane].budget;
 	struct nsx_multiple ret = {.times = 1};
-	const struct nsx_kernel_row *most = NULL;
+	size_t n;
+	const struct nsx_kernel_row *v = sum_names(d, b, a, &n), *most = NULL;
 	double busy = (double)(b->part[NSX_SHARE_COMPUTE].before_ns +
 			       b->part[NSX_SHARE_COPY].before_ns), alike = 0;
 
 	/* the kernel with most time gives the factor, and the others must agree with it */
-	for (const struct nsx_kernel_row *k = b->kernels; k < b->kernels + b->nkernels; k++) {
+	for (const struct nsx_kernel_row *k = v; k < v + n; k++) {
 		if (k->threads[0] > 0 && k->threads[1] > 0 &&
 		    (!most || k->d.before_ns > most->d.before_ns))
 			most = k;
@@ -228,7 +263,7 @@ struct nsx_multiple nsx_find_multiple(const struct nsx_diff *d, uint32_t lane)
 		return ret;
 	ret.times = most->threads[1] / most->threads[0];
 	ret.by_launches = fabs(most->launches[1] / most->launches[0] / ret.times - 1) < EQUAL;
-	for (const struct nsx_kernel_row *k = b->kernels; k < b->kernels + b->nkernels; k++)
+	for (const struct nsx_kernel_row *k = v; k < v + n; k++)
 		if (fabs(k->threads[1] - ret.times * k->threads[0]) < EQUAL * k->threads[1] &&
 		    (fabs(k->launches[1] - k->launches[0]) < EQUAL * k->launches[1]) ==
 			    !ret.by_launches)

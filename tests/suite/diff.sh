@@ -80,6 +80,13 @@ assert not d["gpus"][0]["clock"]["used"], d["gpus"][0]["clock"]
 assert sum(r["own_ns"] for r in d["kernels"]) == sum(r["delta_ns"] for r in d["kernels"]) > 100000
 P
 
+# If all launches have twice the threads it is other work, although some grids are as large as those
+# of other launches before.
+sed "s|^-- @include _diff/loop.sql|UPDATE op SET name = 'solve', grid = 2 * k, len = len * 19 / 10 WHERE k > 1;\n&|" "$tests/fixtures/diff_before.sql" >sizes.sql
+"$b/mkfixture" sizes.sql twice.sqlite
+v=$("$prog" diff sizes_len.sqlite twice.sqlite --json >p.json; $check verdict p.json)
+if [ "$v" = inconclusive ] && grep -q 'have 2 times the threads' p.json; then ok; else bad "twice the threads: $v"; fi
+
 # With 3 captures a side that all drift alike, a change is proven. If only one side drifts, it is not.
 drifting() { # NAME NS LEN: a capture in which each unit takes NS longer than the one before
 	sed "s|8000 + 1000|8000 + $2 * i + 1000|" "$tests/fixtures/_diff/loop.sql" >"$1_loop.sql"
