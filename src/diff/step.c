@@ -317,9 +317,6 @@ static bool is_beyond(const struct nsx_noise *noise, double before_ns, double af
 	       fabs(mean_ns) >= noise->abs;
 }
 
-/* A unit that is slow once or twice may be chance; three slow units are part of the loop. */
-enum { CHANCE = 2 };
-
 /* Decides whether the mean changes, and whether it opposes the typical unit. v: the samples in
  * ascending order. Requires the shift and the floors.
  */
@@ -335,8 +332,8 @@ static void weigh_mean(const struct nsx_diff_opts *o, int64_t *const v[2], struc
 	c->mean_rel = way / s[0].mean_ns;
 	c->mean_opposes = way * c->shift_ns < 0 && is_above_floor(c, c->rel) &&
 			  is_beyond(noise, s[0].mean_ns, s[1].mean_ns, way);
-	c->mean_recurs = is_beyond(noise, mean_without(v[0], s[0].n, CHANCE),
-				   mean_without(v[1], s[1].n, CHANCE), way);
+	c->mean_recurs = is_beyond(noise, mean_without(v[0], s[0].n, NSX_CHANCE),
+				   mean_without(v[1], s[1].n, NSX_CHANCE), way);
 }
 
 static void raise_by(const struct nsx_sample *s, bool halves, struct nsx_floor *floor)

@@ -30,22 +30,24 @@ struct measure {
 
 /* All GPUs together --------------------------------------------------------------*/
 
-/* Unites the times in which any GPU works; copies: include copies. */
-static int unite(const struct measure *s, bool copies, struct nsx_spans *ret, struct nsx_err *err)
-{
-	const struct nsx_device_facts *d;
-	size_t n = 0;
+enum work { COMPUTE = 1, COMM = 2, COPY = 4 };
 
-	for (d = s->f->device; d < s->f->device + s->t->ndevices; d++)
-		n += d->compute.n + d->comm.n + d->copy.n;
+/* Unites the times in which any of n GPUs does some kinds of work. */
+static int unite(const struct measure *s, const struct nsx_device_facts *d, uint32_t n,
+		 unsigned kinds, struct nsx_spans *ret, struct nsx_err *err)
+{
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		most += d[i].compute.n + d[i].comm.n + d[i].copy.n;
 	*ret = (struct nsx_spans){0};
-	if (!nsx_new_array(ret->v, s->a, n, "spans", err))
+	if (!nsx_new_array(ret->v, s->a, most, "spans", err))
 		return err->rc;
-	for (d = s->f->device; d < s->f->device + s->t->ndevices; d++) {
+	for (; n--; d++) {
 		const struct nsx_spans *const work[] = {&d->compute, &d->comm, &d->copy};
 
-		for (unsigned k = 0; k < 2U + copies; k++)
-			for (size_t i = 0; i < work[k]->n; i++)
+		for (unsigned k = 0; k < ARRAY_LEN(work); k++)
+			for (size_t i = 0; kinds >> k & 1 && i < work[k]->n; i++)
 				ret->v[ret->n++] = nsx_span_at(work[k], i);
 	}
 	nsx_spans_normalise(ret);
@@ -217,6 +219,32 @@ static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
 	return 0;
 }
 
+/* Finds the longest gaps of a GPU. calls: start-up. */
+static int find_pauses(const struct measure *s, uint32_t gpu, const struct nsx_spans *calls,
+		       struct nsx_pause *ret, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->t->ops;
+	size_t op = s->t->device[gpu].ops_at, end = op + s->t->device[gpu].nops, cursor = 0, nkernels = 0;
+	struct nsx_spans work;
+
+	if (unite(s, &s->f->device[gpu], 1, COMPUTE | COPY, &work, err))
+		return err->rc;
+	for (size_t i = 0; i + 1 < work.n; i++) {
+		int64_t from = work.v[i].end_ns, to = work.v[i + 1].start_ns;
+		int64_t ns = to - from - nsx_spans_covered(calls, &cursor, from, to);
+		size_t k = NSX_NPAUSES - 1;
+
+		for (; op < end && nsx_op_start(o, op) < to; op++)
+			nkernels += o->kind[op] == NSX_OP_KERNEL;
+		if (ns <= ret[k].ns)
+			continue;
+		for (; k && ret[k - 1].ns < ns; k--)
+			ret[k] = ret[k - 1];
+		ret[k] = (struct nsx_pause){ns, nkernels};
+	}
+	return 0;
+}
+
 /* Adds start-up, except in gaps that recur before the same kernel; the first of those still counts.
  */
 static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct nsx_err *err)
@@ -230,10 +258,15 @@ static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct 
 	int rc;
 
 	if (find_start_up(s, &calls, &which, err) ||
-	    !nsx_new_array(gaps, s->a, busy->n, "gaps", err))
+	    !nsx_new_array(gaps, s->a, busy->n, "gaps", err) ||
+	    !nsx_new_array(s->ret->pauses, s->keep, s->t->ndevices, "gaps", err))
 		return err->rc;
+	s->ret->ngpus = s->t->ndevices;
 	ncalls = calls.n;
 	nsx_spans_normalise(&calls);
+	for (uint32_t g = 0; g < s->t->ndevices; g++)
+		if (find_pauses(s, g, &calls, s->ret->pauses[g], err))
+			return err->rc;
 	rc = list_gaps(s, busy, &calls, &ends, gaps, &n, err);
 	times = nsx_arena_get(s->a, ends.n * sizeof(*times));
 	met = nsx_arena_get(s->a, ends.n * sizeof(*met));
@@ -363,7 +396,8 @@ int nsx_totals_measure(const struct nsx_trace *t, const struct nsx_facts *f,
 	int rc = 0;
 
 	*ret = (struct nsx_totals){.one_time = ""};
-	if (unite(&s, false, &kernels, err) || unite(&s, true, &busy, err) ||
+	if (unite(&s, f->device, t->ndevices, COMPUTE | COMM, &kernels, err) ||
+	    unite(&s, f->device, t->ndevices, COMPUTE | COMM | COPY, &busy, err) ||
 	    totals_sum_work(&s, err)) {
 		rc = err->rc;
 	} else if (busy.n) {

@@ -14,7 +14,12 @@ enum nsx_total_part {
 	NSX_NTOTALS
 };
 enum nsx_direction { NSX_TO_GPU, NSX_FROM_GPU, NSX_OTHER_WAY, NSX_NDIRECTIONS };
-enum { NSX_NBLOCKS = 32 };
+enum {
+	NSX_NBLOCKS = 32,
+	NSX_NPAUSES = 8,
+	/* One or two pauses of a run, or slow units, may be chance; three are part of the loop. */
+	NSX_CHANCE = 2,
+};
 
 struct nsx_totals {
 	bool known; /* GPU operations were recorded one by one */
@@ -27,6 +32,12 @@ struct nsx_totals {
 					     over all launches */
 	int64_t kernel_ns;		  /* sum of the durations of the kernel launches */
 	bool migrates;			  /* unified memory migrates pages */
+	/* by GPU: the longest gaps in which it is idle or only communicates, longest first */
+	struct nsx_pause {
+		int64_t ns; /* without start-up */
+		size_t at;  /* number of kernels that began before its end */
+	} (*pauses)[NSX_NPAUSES];
+	uint32_t ngpus;
 	const char *one_time; /* the call in the longest one-time gap; "": none */
 	int64_t one_time_ns;  /* start-up time in the longest one-time gap */
 	uint64_t sequence;    /* hash of the launched kernels' names, by GPU and start; 0: fewer

@@ -59,6 +59,12 @@ def twice_copied(db, _):
 def idle(db, factor):
     stretch(db, gaps(db), factor)
 
+def paused(db, share):
+    """One gap in the second half becomes longer, by a share of the whole."""
+    v, all = gaps(db), spans(db)
+    a, b = min(v[len(v) // 2:], key=lambda x: x[1] - x[0])
+    stretch(db, [(a, b)], 1 + share * (all[-1][1] - all[0][0]) / (b - a))
+
 def slower_host(db, factor):
     """The host copies memory that is not pinned: its calls, its code and its copies take longer."""
     v = spans(db, tables=(KERNEL,))
@@ -114,6 +120,8 @@ cases = [
     ("life_a1", idle, 0.3, "inconclusive"), ("omp_target_copies", twice_copied, 1, "regression"),
     ("vecadd_pageable", slower_host, 1.08, "inconclusive", "3 runs a side would tell"),
     ("omp_target_copies", slower_host, 1.08, "inconclusive", "3 runs a side would tell"),
+    ("life_a1", paused, 0.2, "inconclusive", "one or two pauses"),
+    ("jacobi_mpi_rank", paused, 0.2, "inconclusive", "one or two pauses"), ("rows_slow_host", paused, 0.2, "inconclusive", "one or two pauses"),
     ("unified_memory", cut, 0.6, "inconclusive"), ("vecadd_pinned", twice_copied, 1, "regression"), ("vecadd_pinned", one_kernel, 1.2, "neutral"),
     ("rtx3070ti_training", kernels, 1, "neutral"), ("rtx3070ti_training", one_kernel, 0.7, "improvement"),
     ("rtx3070ti_training", twice_copied, 1, "regression"), ("julia_waits", kernels, 1.1, "regression"),
