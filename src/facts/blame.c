@@ -291,21 +291,25 @@ static int add_lane(struct sweep *s, uint64_t global_tid, uint32_t thread, size_
 	return l.until_ns < l.last_ns ? nsx_push(s->first, s->n, s->cap, "threads", err, l) : 0;
 }
 
-/* Makes the lanes: those of the trace's threads, and those of threads that have only OS calls. */
+/* Makes a lane of each thread that has OS calls, and of each other thread of the trace. */
 static int add_lanes(struct sweep *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	const struct nsx_osrt *o = &t->osrt;
+	NSX_AT_EXIT(nsx_free_at) bool *is_done = nsx_try_alloc(t->nthreads, 1, "threads", err);
 
+	if (!is_done)
+		return err->rc;
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		s->has_ranges |= t->thread[h].has_stack;
-	for (uint32_t h = 0; h < t->nthreads; h++)
-		if (add_lane(s, t->thread[h].global_tid, h, t->thread[h].osrt_at,
-			     t->thread[h].nosrt, err))
+	NSX_EACH_RUN(i, next, o->n, o->global_tid[next] == o->global_tid[i]) {
+		if (add_lane(s, o->global_tid[i], o->thread[i], i, next - i, err))
 			return err->rc;
-	NSX_EACH_RUN(i, next, o->n, o->global_tid[next] == o->global_tid[i])
-		if (o->thread[i] == NSX_NONE &&
-		    add_lane(s, o->global_tid[i], NSX_NONE, i, next - i, err))
+		if (o->thread[i] != NSX_NONE)
+			is_done[o->thread[i]] = true;
+	}
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (!is_done[h] && add_lane(s, t->thread[h].global_tid, h, 0, 0, err))
 			return err->rc;
 	return 0;
 }

@@ -129,7 +129,7 @@ static int osrt_join_rows(struct nsx_loader *l, struct own *own, size_t n, struc
 	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = all[i].thread == NSX_NONE ? NULL : &t->thread[all[i].thread];
 
-		if (th && !th->nosrt++)
+		if (th && th->launches && !th->nosrt++)
 			th->osrt_at = (uint32_t)i;
 		global_tid[i] = all[i].global_tid;
 		start[i] = all[i].start_ns;

@@ -33,7 +33,7 @@ struct nsx_thread { /* ordered by (process key, tid) */
 	nsx_str name;		   /* 0: unknown                             */
 	uint32_t calls_at, ncalls; /* its slice of calls                     */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
-	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
+	uint32_t osrt_at, nosrt;   /* its slice of osrt, if it launches      */
 	/* The flags are of the whole trace, including rows that were not read. */
 	bool has_calls, launches; /* launches: some call launches GPU work   */
 	bool has_ranges, has_stack; /* has_ranges: has any range; has_stack: has push/pop ranges */
