@@ -195,24 +195,36 @@ static bool computes(const struct copies *c, uint32_t stream)
 	return false;
 }
 
-/* The work of their device beside which copies can run: compute, and copies the other way.
- * *ret_back_ns: the latter, if they take turns with these copies; else 0.
+static int64_t copied_ns_on(const struct copies *c, const struct group *g, uint32_t dev)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < g->rows.n; i++)
+		if (nsx_stream_of(t, g->rows.v[i])->device == dev)
+			nsx_add_to(&ns, nsx_op_ns(&t->ops, g->rows.v[i]));
+	return ns;
+}
+
+/* The work of a device beside which copies can run that take ns there: compute, and copies the other
+ * way. *ret_back_ns: the latter, if they take turns with these copies; else 0.
  */
-static double work_beside_ns(const struct copies *c, const struct group *g, unsigned kind,
+static double work_beside_ns(const struct copies *c, uint32_t dev, int64_t ns, unsigned kind,
 			     int64_t *ret_back_ns)
 {
-	uint32_t dev = nsx_stream_of(c->d->trace, g->rows.v[0])->device;
 	const struct nsx_spans *copy = &c->d->facts->device[dev].copy;
 	unsigned other = kind == NSX_COPY_HTOD ? NSX_COPY_DTOH : NSX_COPY_HTOD;
-	int64_t back_ns = c->v[PLAIN][other].ns, all_ns = c->memset.ns;
+	int64_t back_ns = copied_ns_on(c, &c->v[PLAIN][other], dev);
+	int64_t all_ns = copied_ns_on(c, &c->memset, dev);
 	size_t at = nsx_spans_find(copy, c->d->w.start_ns);
 	struct nsx_partition part;
 
 	for (unsigned k = 0; k < NKINDS; k++)
-		nsx_add_to(&all_ns, nsx_add_sat(c->v[PLAIN][k].ns, c->v[FROM_PAGEABLE][k].ns));
+		for (unsigned i = 0; i < NTROUBLES; i++)
+			nsx_add_to(&all_ns, copied_ns_on(c, &c->v[i][k], dev));
 	nsx_partition(&c->d->facts->device[dev], c->d->w.start_ns, c->d->w.end_ns, &part);
 	all_ns -= nsx_spans_covered(copy, &at, c->d->w.start_ns, c->d->w.end_ns);
-	*ret_back_ns = 10 * all_ns < NSX_MIN(back_ns, g->ns) ? back_ns : 0;
+	*ret_back_ns = 10 * all_ns < NSX_MIN(back_ns, ns) ? back_ns : 0;
 	return (double)(nsx_computing_ns(part.ns) + back_ns);
 }
 
@@ -226,12 +238,13 @@ static void propose_plain(struct copies *c, unsigned kind)
 	uint32_t stream = nsx_op_stream(&c->d->trace->ops, g->rows.v[0]);
 	bool is_beside = computes(c, stream);
 	const char *why = is_beside ? say_they_on_stream_computes : NULL;
-	int64_t back_ns;
-	double beside_ns = work_beside_ns(c, g, kind, &back_ns);
+	uint32_t dev = c->d->trace->stream[stream].device;
+	int64_t back_ns, ns = copied_ns_on(c, g, dev);
+	double beside_ns = work_beside_ns(c, dev, ns, kind, &back_ns);
 
 	f.title = nsx_tell(c->d->found, say_copies_run_while_nothing,
 			   directions[kind] ?: "between arrays");
-	if (!is_inside && (double)g->ns > beside_ns) { /* most would stay under any schedule */
+	if (!is_inside && (double)ns > beside_ns) { /* most would stay under any schedule */
 		f.surely = f.remedy;
 		f.remedy = change_rows(c, g, NSX_DROP);
 		f.if_least = say_if_they_only_hidden_behind;
@@ -243,8 +256,8 @@ static void propose_plain(struct copies *c, unsigned kind)
 	} else if (!is_inside && 2 * (double)back_ns > beside_ns) {
 		f.guess_ns = NSX_MIN(f.guess_ns, beside_ns);
 		why = nsx_tell(c->d->found, say_directions_take_turns,
-			       nsx_tell_ns(c->d->found, NSX_MAX(back_ns, g->ns)),
-			       nsx_tell_ns(c->d->found, back_ns + g->ns));
+			       nsx_tell_ns(c->d->found, NSX_MAX(back_ns, ns)),
+			       nsx_tell_ns(c->d->found, back_ns + ns));
 		f.recommendation[0] = say_let_directions_overlap;
 	} else if (is_inside || is_beside) {
 		f.recommendation[0] = is_inside ? say_avoid_write_results_where :
