@@ -206,8 +206,8 @@ static int64_t copied_ns_on(const struct copies *c, const struct group *g, uint3
 	return ns;
 }
 
-/* The work of a device beside which copies can run that take ns there: compute, and copies the other
- * way. *ret_back_ns: the latter, if they take turns with these copies; else 0.
+/* The work of a device beside which copies can run that take ns there: compute, and copies the
+ * other way. *ret_back_ns: the latter, if they take turns with these copies; else 0.
  */
 static double work_beside_ns(const struct copies *c, uint32_t dev, int64_t ns, unsigned kind,
 			     int64_t *ret_back_ns)

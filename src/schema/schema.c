@@ -620,8 +620,8 @@ struct known_kinds {
 	unsigned n;
 };
 
-/* Shortens a kind's label or name, as exporters spell them in several ways: "Host-to-Device", "HtoD",
- * "H2D" and "CUDA_MEMCPY_KIND_HTOD" are "htod".
+/* Shortens a kind's label or name, which are spelt in several ways: "Host-to-Device", "HtoD", "H2D" and
+ * "CUDA_MEMCPY_KIND_HTOD" are "htod".
  */
 static void shorten_kind(const char *s, size_t n, char *ret, size_t size)
 {
@@ -651,7 +651,7 @@ static void shorten_kind(const char *s, size_t n, char *ret, size_t size)
 }
 
 /* The kind that a label or name means; x->n: none that is known. */
-static unsigned find_kind(const struct known_kinds *x, const struct nsx_val *v)
+static unsigned kind_meant_by(const struct known_kinds *x, const struct nsx_val *v)
 {
 	char text[32], label[32];
 	unsigned k = 0;
@@ -671,10 +671,10 @@ static int note_kind(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err NSX_UNUSED)
 {
 	struct known_kinds *x = ctx;
-	unsigned k = find_kind(x, &v[1]);
+	unsigned k = kind_meant_by(x, &v[1]);
 
 	if (k == x->n)
-		k = find_kind(x, &v[2]);
+		k = kind_meant_by(x, &v[2]);
 	if (v[0].type == NSX_V_I64 && (uint64_t)v[0].u.i <= UINT8_MAX && k < x->n) {
 		x->own->of[v[0].u.i] = (uint8_t)k;
 		x->own->any |= v[0].u.i != k;

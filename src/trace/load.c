@@ -341,7 +341,8 @@ static int load_all(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	     check_window(l, err) ?: nsx_publish_stacks(l, err);
 	if (!rc)
 		nsx_name_domains(l);
-	rc = rc ?: nsx_tell_domains_apart(l, err) ?: nsx_merge_range_names(l, err) ?: publish_raw_names(l, err);
+	rc = rc ?: nsx_tell_domains_apart(l, err) ?: nsx_merge_range_names(l, err) ?:
+	     publish_raw_names(l, err);
 	nsx_strings_close(l->strings);
 	rc = rc ?: nsx_rank_names(l->t, l->threads, err);
 	if (!rc)
