@@ -66,7 +66,8 @@ static const char *findings_process_of(const struct nsx_freport *r, uint32_t ran
 
 	return d->rank >= 0 ? "" :
 	       d->device < 0 ? nsx_say(r, " (process %lld)", (long long)d->pid) :
-	       nsx_say(r, " (process %lld, GPU %s)", (long long)d->pid, nsx_digest_gpu(d, r->arena));
+	       nsx_say(r, " (process %lld, GPU %s)", (long long)d->pid,
+		       nsx_digest_gpu(d, r->arena));
 }
 
 /* Finds the two hosts that all slow links join. False: links join others, or are within a host. */

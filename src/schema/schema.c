@@ -620,8 +620,8 @@ struct known_kinds {
 	unsigned n;
 };
 
-/* Shortens a kind's label or name, which are spelt in several ways: "Host-to-Device", "HtoD", "H2D" and
- * "CUDA_MEMCPY_KIND_HTOD" are "htod".
+/* Shortens a kind's label or name, which are spelt in several ways: "Host-to-Device", "HtoD", "H2D"
+ * and "CUDA_MEMCPY_KIND_HTOD" are "htod".
  */
 static void shorten_kind(const char *s, size_t n, char *ret, size_t size)
 {
