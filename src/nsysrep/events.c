@@ -726,13 +726,8 @@ int nsx_walk_block(struct nsx_walker *w, uint64_t wanted, size_t block, struct n
 
 struct nsx_walker *nsx_walker_take(struct nsx_rep *rep)
 {
-	struct nsx_walker *w;
+	struct nsx_walker *w = __atomic_exchange_n(&rep->idle, NULL, __ATOMIC_ACQ_REL);
 
-	pthread_mutex_lock(&rep->lock);
-	w = rep->idle;
-	if (w)
-		rep->idle = w->next;
-	pthread_mutex_unlock(&rep->lock);
 	if (!w)
 		w = nsx_alloc(1, sizeof(*w));
 	w->rep = rep;
@@ -741,8 +736,6 @@ struct nsx_walker *nsx_walker_take(struct nsx_rep *rep)
 
 void nsx_walker_give(struct nsx_walker *w)
 {
-	struct nsx_rep *rep = w->rep;
-
 	for (enum nsx_rep_stacked kind = 0; kind < NSX_NSTACKED; kind++) {
 		free(w->first[kind]);
 		w->first[kind] = NULL;
@@ -750,22 +743,18 @@ void nsx_walker_give(struct nsx_walker *w)
 	memset(w->use, 0, sizeof(w->use));
 	w->notes = NULL;
 	w->asked = UINT64_MAX; /* its layouts are those of other rows */
-	pthread_mutex_lock(&rep->lock);
-	w->next = rep->idle;
-	rep->idle = w;
-	pthread_mutex_unlock(&rep->lock);
+	nsx_walker_done(__atomic_exchange_n(&w->rep->idle, w, __ATOMIC_ACQ_REL));
 }
 
-void nsx_walkers_done(struct nsx_rep *rep)
+void nsx_walker_done(struct nsx_walker *w)
 {
-	for (struct nsx_walker *w = rep->idle, *next; w; w = next) {
-		next = w->next;
-		for (size_t i = 0; i < ARRAY_LEN(w->json); i++) {
-			nsx_buf_done(&w->json[i].payload);
-			nsx_buf_done(&w->json[i].text);
-		}
-		free(w->buf.plain);
-		free(w->buf.packed);
-		free(w);
+	if (!w)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(w->json); i++) {
+		nsx_buf_done(&w->json[i].payload);
+		nsx_buf_done(&w->json[i].text);
 	}
+	free(w->buf.plain);
+	free(w->buf.packed);
+	free(w);
 }

@@ -67,8 +67,7 @@ struct nsx_rep {
 	size_t nmetrics, metrics_cap;
 	struct nsx_rep_index *index; /* by block                             */
 	struct nsx_rep_stacks stacks[NSX_NSTACKED];
-	pthread_mutex_t lock;	 /* of idle                                  */
-	struct nsx_walker *idle; /* walkers that are not in use              */
+	struct nsx_walker *idle; /* is not in use; may be NULL               */
 	/* By event type: bit set of the tables in which its events have rows. */
 	uint64_t tables[NSX_SMALL_TYPES];
 	struct nsx_rep_mpi *mpi; /* sorted by nsx_rep_mpi_order              */
@@ -90,7 +89,6 @@ enum { NSX_REP_TEXTS = 256 };
 /* Walks the events of a block, one after the other. */
 struct nsx_walker {
 	struct nsx_rep *rep;
-	struct nsx_walker *next; /* among those that are not in use          */
 	struct nsx_block_buf buf;
 	struct nsx_layouts layouts;
 	struct nsx_event_layout *learnt; /* layout of the current message, if it is new */
@@ -136,12 +134,12 @@ struct nsx_notes {
 	struct nsx_arena *arena; /* owner of process names, stacks and copies */
 };
 
-/* A walker that is not in use, or a new one, whose pages cost more time than a block does. The
+/* The walker that is not in use, or a new one, whose pages cost more time than a block does. The
  * caller sets use or notes. Owner: the caller, nsx_walker_give.
  */
 struct nsx_walker *nsx_walker_take(struct nsx_rep *rep);
 void nsx_walker_give(struct nsx_walker *w);
-void nsx_walkers_done(struct nsx_rep *rep);
+void nsx_walker_done(struct nsx_walker *w); /* w may be NULL                 */
 /* wanted: bit set of the tables whose rows are wanted; with notes it has no meaning. Errors:
  * NSX_E_DATA: the block is damaged; those of the uses; NSX_E_NOMEM.
  */

@@ -213,7 +213,6 @@ int nsx_rep_index(struct nsx_rep *rep, struct nsx_err *err)
 {
 	int rc;
 
-	pthread_mutex_init(&rep->lock, NULL);
 	for (enum nsx_rep_stacked k = 0; k < NSX_NSTACKED; k++) {
 		pthread_mutex_init(&rep->stacks[k].lock, NULL);
 		rep->stacks[k].arena = nsx_arena_new();

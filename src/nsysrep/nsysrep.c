@@ -214,8 +214,7 @@ static void close_rep(void *ctx)
 {
 	NSX_AT_EXIT(nsx_free_at) struct nsx_rep *rep = ctx;
 
-	nsx_walkers_done(rep);
-	pthread_mutex_destroy(&rep->lock);
+	nsx_walker_done(rep->idle);
 	nsx_rows_done(&rep->facts);
 	nsx_rep_schemas_done(&rep->schemas);
 	nsx_rep_strings_done(&rep->strings);
