@@ -272,8 +272,8 @@ static int cmp_end(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
-/* The instant from which the rank waits for another collective than the one at e: one that ends later,
- * if the rank does not compute before that end. The end of e: none.
+/* The instant from which the rank waits for another collective than the one at e: one that ends
+ * later, if the rank does not compute before that end. The end of e: none.
  */
 static int64_t waits_until(const struct events *l, const struct event *e,
 			   const struct nsx_spans *compute)

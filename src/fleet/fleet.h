@@ -214,7 +214,6 @@ struct nsx_fleet {
 			   and receives between unknown ranks */
 	bool has_messages; /* ranks wait for messages of unknown senders, so recoverable time
 			      is only a bound */
-	bool has_one_sides; /* NCCL sends and receives of some rank fit those of no other */
 	bool steps_are_colls; /* no iterations known: steps are the period of the operations */
 	double step_ns;	 /* mean length of a step */
 	double *own_ns;	 /* by step and rank: own time; NAN: not recorded */

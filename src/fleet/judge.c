@@ -26,61 +26,6 @@ static double median_without(const double *v, size_t n, double x)
 	return (v[a + (a >= lo)] + v[b + (b >= lo)]) / 2;
 }
 
-/* How far all ranks of a stage lie above, or below, the median of all ranks in a step: by their own
- * time or, with `computes`, by the time in which they compute. A quarter of them may be exceptions.
- */
-static double in_common(const struct nsx_fleet *f, size_t s, uint32_t stage, bool computes,
-			double *scratch)
-{
-	const double *own = &f->own_ns[s * f->nranks];
-	struct nsx_dstep *const *part = &f->part[s * f->nranks];
-	double median = 0, low = 0, high = 0;
-
-	for (unsigned all = 2; all--;) {
-		size_t n = 0;
-
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (!isnan(own[r]) && part[r] && (all || f->stage[r] == stage))
-				scratch[n++] = computes ? nsx_class_ns(part[r], NSX_COMPUTE) : own[r];
-		if (!n)
-			return 0;
-		low = nsx_median_of(scratch, n); /* the call sorts scratch */
-		median = all ? low : median;
-		low = scratch[(n - 1) / 4];
-		high = scratch[n - 1 - (n - 1) / 4];
-	}
-	return low > median ? low - median : high < median ? high - median : 0;
-}
-
-/* How far all ranks of a stage lie above or below the others by time in which they do not compute:
- * in a pipeline, idle time depends on the stage.
- */
-static double stage_idles_ns(const struct nsx_fleet *f, size_t s, uint32_t stage, double *scratch)
-{
-	double own = in_common(f, s, stage, false, scratch);
-	double computes = in_common(f, s, stage, true, scratch);
-
-	return own > 0 ? own - NSX_MAX(0, NSX_MIN(own, computes)) :
-			 own - NSX_MIN(0, NSX_MAX(own, computes));
-}
-
-/* Subtracts from the excess in a step what the ranks of a stage have in common. */
-static void level_stages(struct nsx_judge *j, size_t s, double *scratch)
-{
-	const struct nsx_fleet *f = j->f;
-	uint32_t stages = 0;
-
-	for (uint32_t r = 0; r < f->nranks; r++)
-		stages = NSX_MAX(stages, f->stage[r] + 1);
-	for (uint32_t stage = 0; stage < stages; stage++) {
-		double idles_ns = stage_idles_ns(f, s, stage, scratch);
-
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (f->stage[r] == stage && !isnan(f->own_ns[s * f->nranks + r]))
-				j->excess[s * f->nranks + r] -= idles_ns;
-	}
-}
-
 static void find_excess(struct nsx_judge *j, double *scratch)
 {
 	struct nsx_fleet *f = j->f;
@@ -101,8 +46,6 @@ static void find_excess(struct nsx_judge *j, double *scratch)
 			f->rank[r].own_ns += own[r];
 			f->rank[r].nsteps++;
 		}
-		if (f->has_stages)
-			level_stages(j, s, scratch);
 		for (uint32_t r = 0; r < f->nranks; r++)
 			f->rank[r].excess_ns += j->excess[s * f->nranks + r];
 	}
@@ -263,8 +206,7 @@ static void keep_by_cause(struct nsx_fleet *f)
 {
 	if (!keep_late(f, is_few_or_waits))
 		f->all_recoverable_ns = 0;
-	if ((f->by_totals || f->has_one_sides) && nsx_has_unknown_pairs(f) &&
-	    !keep_late(f, computes_longer))
+	if (f->by_totals && nsx_has_unknown_pairs(f) && !keep_late(f, computes_longer))
 		f->all_recoverable_ns = f->nlate ? f->late[0].recoverable_ns : 0;
 }
 

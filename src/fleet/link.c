@@ -146,7 +146,6 @@ struct slow { /* a slow link */
 	uint32_t set; /* slow links of one set were compared with each other */
 	double ns;    /* excess of each of its transfers */
 	double ratio; /* excess relative to the usual transfers */
-	bool may_be_work; /* the link may have more to move than the others */
 };
 
 /* The time that a step saves if these links were as fast as usual, and these ranks not late. */
@@ -273,10 +272,9 @@ static size_t list_slow(const struct nsx_judge *j, struct links *x, uint32_t set
 			     x->excess[c] * (double)x->compared / steps >=
 				     LEAST_OF_STEP * j->f->step_ns;
 	for (uint32_t c = 0; c < x->ncomms; c++)
-		if (is_slow[c])
+		if (is_slow[c] && !is_of_slow_stage(j->f, x, is_slow, c))
 			ret[n++] = (struct slow){x->comm[c], set, x->excess[c],
-						 1 + x->excess[c] / x->typical,
-						 is_of_slow_stage(j->f, x, is_slow, c)};
+						 1 + x->excess[c] / x->typical};
 	return n;
 }
 
@@ -325,33 +323,16 @@ static uint32_t host_of_links(const struct nsx_judge *j, const struct slow *slow
 	return nhosts == 1 ? ret : NSX_NONE;
 }
 
-/* Drops links that may have more to move than others, and returns how many are left. */
-static size_t keep_sure(struct slow *v, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!v[i].may_be_work)
-			v[kept++] = v[i];
-	return kept;
-}
-
-/* Prices all slow links, by set or, if they are one host's, together. Links that may have more to
- * move count only if they go to the host to which all other slow links go.
- */
+/* Prices all slow links, by set or, if they are one host's, together. */
 static int link_price(struct nsx_judge *j, struct slow *slow, size_t n, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
-	uint32_t host = NSX_ANY(i, n, !slow[i].may_be_work) ? host_of_links(j, slow, n) : NSX_NONE;
+	uint32_t host = host_of_links(j, slow, n);
 	uint32_t *late = nsx_arena_get(j->a, f->nranks * sizeof(*late)), nlate = 0;
 	bool *is_late = nsx_arena_get(j->a, f->nranks * sizeof(*is_late));
 	size_t before = f->nlate;
 	double gain;
 
-	if (host == NSX_NONE) {
-		n = keep_sure(slow, n);
-		host = host_of_links(j, slow, n);
-	}
 	for (size_t i = 0; i < before; i++)
 		for (uint32_t k = 0; k < f->late[i].n; k++)
 			is_late[f->late[i].ranks[k]] = true;

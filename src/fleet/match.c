@@ -190,35 +190,6 @@ static void lay_on_own(struct nsx_matcher *m, const struct nsx_mchannel *x,
 	}
 }
 
-/* Whether y is free and lies on x. */
-static bool match_lays(const struct nsx_matcher *m, const struct nsx_mchannel *x,
-		       struct nsx_mchannel *y)
-{
-	return !y->is_taken && y->rank != x->rank && y->c->is_mpi == x->c->is_mpi &&
-	       nsx_lay(x, y, bound_ns(m, x, y), m->fits);
-}
-
-/* Takes the channels of x's stream for all ranks, if most ranks' best ones are of that stream:
- * programs that do the same number streams alike, and a collective that follows closely on one of x's
- * communicator ends together with it as exactly as its own.
- */
-static void take_stream(struct nsx_matcher *m, const struct nsx_mchannel *x,
-			struct nsx_mchannel **best)
-{
-	int64_t ahead = 0;
-
-	for (uint32_t r = 0; r < m->f->nranks; r++)
-		if (best[r])
-			ahead += best[r]->c->stream == x->c->stream ? 1 : -1;
-	for (size_t i = 0; i < m->n && ahead > 0; i++) {
-		struct nsx_mchannel *y = &m->v[i], **b = &best[y->rank];
-
-		if (*b && (*b)->c->stream != x->c->stream && (*b)->c->comm == y->c->comm &&
-		    y->c->stream == x->c->stream && match_lays(m, x, y))
-			*b = y;
-	}
-}
-
 /* Finds, for each other rank, the free channel that fits x best. One that agrees with x sets its
  * host's clock for those that follow.
  */
@@ -227,13 +198,14 @@ static void lay_all(struct nsx_matcher *m, const struct nsx_mchannel *x, struct 
 	for (size_t i = 0; i < m->n; i++) {
 		struct nsx_mchannel *y = &m->v[i], **b = &best[y->rank];
 
-		if (!match_lays(m, x, y) || (*b && !nsx_fits_better(x, y, *b)))
+		if (y->is_taken || y->rank == x->rank || y->c->is_mpi != x->c->is_mpi ||
+		    !nsx_lay(x, y, bound_ns(m, x, y), m->fits) ||
+		    (*b && !nsx_fits_better(x, y, *b)))
 			continue;
 		*b = y;
 		if (y->spread <= NSX_END_NOISE_NS && !may_differ(x, y))
 			set_clock(m, x, y);
 	}
-	take_stream(m, x, best);
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r] && best[r] != x && best[r]->spread > NSX_END_NOISE_NS)
 			lay_on_own(m, x, best, r);
@@ -342,23 +314,6 @@ static void find_clocks(struct nsx_matcher *m)
 	}
 }
 
-/* Whether x's family can hold all of y's communicator: for each member, the best channel of its
- * rank is the one of this communicator. If another channel fits better, the communicator is not of
- * x's family.
- */
-static bool is_comm_whole(const struct nsx_matcher *m, const struct nsx_mchannel *y,
-		     struct nsx_mchannel *const *best)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		const struct nsx_mchannel *z = &m->v[i];
-
-		if (z->c->comm == y->c->comm && !z->is_taken && z->c->is_mpi == y->c->is_mpi &&
-		    best[z->rank] != z)
-			return false;
-	}
-	return true;
-}
-
 /* How many ranks the two sides of messages are apart, on a ring of all ranks. */
 static int64_t sides_apart(const struct nsx_fleet *f, const struct nsx_mchannel *x)
 {
@@ -405,10 +360,6 @@ static void start_family(struct nsx_matcher *m, struct nsx_mchannel *x)
 		best[x->rank] = x;
 		lay_all(m, x, best);
 	}
-	for (uint32_t r = 0; r < m->f->nranks && !x->other; r++)
-		if (best[r] && best[r]->c->comm && best[r]->c->comm != x->c->comm &&
-		    !is_comm_whole(m, best[r], best))
-			best[r] = NULL;
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r]) {
@@ -535,10 +486,8 @@ int nsx_fleet_match_pairs(struct nsx_fleet *f, struct nsx_err *err)
 	f->has_messages = has_channels(f, nsx_is_of_messages) || has_channels(f, is_exchange);
 	if (has_pairs && (nsx_pair_up(f, err) || match_channels(f, true, err)))
 		return err->rc;
-	for (uint32_t i = 0; i < f->ncomms; i++) {
-		f->has_one_sides |= f->comm[i].n == 1 && nsx_is_of_unknown_pairs(&f->comm[i]);
+	for (uint32_t i = 0; i < f->ncomms; i++)
 		f->has_messages |= nsx_is_of_unknown_pairs(&f->comm[i]) ||
 				   nsx_is_of_neighbours(&f->comm[i]);
-	}
 	return has_pairs && nsx_has_unknown_clocks(f) ? nsx_fleet_clocks(f, err) : 0;
 }

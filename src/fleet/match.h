@@ -31,6 +31,7 @@ struct nsx_fit { /* how well one channel fits another at one shift */
 	size_t ncommon; /* 0: the shift is impossible */
 	size_t ndiffers; /* differing operations among those counted */
 	double spread; /* spread of the distance between ends; INFINITY: the shift is impossible */
+	double far; /* distance from where the clocks put it; INFINITY: the shift is impossible */
 };
 struct nsx_matcher {
 	struct nsx_fleet *f;
@@ -49,8 +50,9 @@ struct nsx_matcher {
  */
 bool nsx_lay(const struct nsx_mchannel *x, struct nsx_mchannel *y,
 	     int64_t bound_ns, struct nsx_fit *fits);
-/* Whether a fits x better than b. Criteria in order: x's communicator; operations; stream, unless
- * ends agree exactly, because programs that do the same number streams alike; ends.
+/* Whether a fits x better than b. Criteria in order: x's communicator; operations; stream, because
+ * programs that do the same number streams alike, and a collective that follows closely on x ends
+ * as exactly with it as those of x's communicator; ends.
  */
 bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 		     const struct nsx_mchannel *b);

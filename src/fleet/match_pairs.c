@@ -241,8 +241,8 @@ static double spread_of_partners(const struct pairs *p, uint32_t r, uint32_t cha
 	return least;
 }
 
-/* Whether a channel's parts end together with those of two ranks equally exactly, and these share no
- * communicator, as neighbours of the next stage do.
+/* Whether a channel's parts end together with those of two ranks about equally exactly, and these
+ * share no communicator, as neighbours of the next stage do. In a ring they are the two neighbours.
  */
 static bool ends_with_two(const struct pairs *p, uint32_t r, uint32_t channel,
 			  const int64_t *distance)
@@ -253,7 +253,7 @@ static bool ends_with_two(const struct pairs *p, uint32_t r, uint32_t channel,
 
 	return !isinf(least) &&
 	       spread_of_partners(p, r, channel, distance, LEAST_OF_MEMBER, first, &second) +
-		       LEAST_NS < ABOUT * (least + LEAST_NS);
+		       LEAST_NS < MUCH_WORSE * (least + LEAST_NS);
 }
 
 /* The spread with the members of a communicator that agree best, of which an alltoall has at least

@@ -9,7 +9,6 @@
 #include "fleet/match.h"
 
 #define MOST_COMMON 0.9 /* least overlap of an alignment, relative to the overlap by the clocks */
-#define MUCH_NEARER 0.25 /* how near ends must be, relatively, to beat an equal stream number */
 #define SAME_PACE 1.5 /* greatest ratio of frequencies of collectives of one family */
 #define MOST_DRIFT 1e-4 /* greatest drift between the crystals of two hosts */
 
@@ -220,8 +219,8 @@ static double doubt_of(const struct nsx_mchannel *x, const struct nsx_mchannel *
 
 /* Aligns y with x at one of these shifts: sets y's shift and spread. Returns false if none matches.
  * First samples choose places, then all operations do. A few may differ, because a rank may be out
- * of sequence. Of the places left, the nearest by the clocks wins, unless ends agree much better
- * elsewhere, as those of one collective do.
+ * of sequence. Of the places left, the nearest by the clocks wins at which ends do not agree much
+ * worse than elsewhere, as those of one collective agree.
  */
 static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int64_t from,
 		       int64_t to, bool has_clock, double most_ns, struct nsx_fit *fits)
@@ -249,31 +248,38 @@ static bool lay_within(const struct nsx_mchannel *x, struct nsx_mchannel *y, int
 	}
 	f = fits;
 	for (int64_t i = from; i <= to; i++, f++) {
-		double far = !f->ncommon || f->ndiffers > fewest + FEW ? INFINITY :
-			     distance(x, y, i, has_clock, (from + to) / 2);
-
 		f->spread = INFINITY;
-		if (isinf(far) || far > most_ns)
+		f->far = !f->ncommon || f->ndiffers > fewest + FEW ? INFINITY :
+			 distance(x, y, i, has_clock, (from + to) / 2);
+		if (isinf(f->far) || f->far > most_ns)
 			continue;
 		f->spread = nsx_spread_at(x, y, i);
-		if (far < nearest_by) {
-			nearest_by = far;
+		if (f->far < nearest_by) {
+			nearest_by = f->far;
 			y->shift = i;
 			y->spread = f->spread;
 		}
 	}
-	closest = y->spread;
+	least = y->spread;
 	by_clock = *y;
 	f = fits;
 	for (int64_t i = from; i <= to; i++, f++) {
 		double spread = f->spread * doubt_of(x, &by_clock, i);
 
-		if (spread < closest && (!has_clock || f->spread <= NSX_TOGETHER_NS)) {
-			closest = spread;
+		if (spread < least && (!has_clock || f->spread <= NSX_TOGETHER_NS)) {
+			least = spread;
 			y->shift = i;
 			y->spread = f->spread;
 		}
 	}
+	closest = INFINITY;
+	f = fits;
+	for (int64_t i = from; i <= to && has_clock; i++, f++)
+		if (f->spread <= least && f->far < closest) {
+			closest = f->far;
+			y->shift = i;
+			y->spread = f->spread;
+		}
 	return !isinf(nearest_by);
 }
 
@@ -288,8 +294,7 @@ bool nsx_fits_better(const struct nsx_mchannel *x, const struct nsx_mchannel *a,
 	if (fabs(a->differs - b->differs) > 2.0 / NSX_SAMPLES)
 		return a->differs < b->differs;
 	if (of_stream != (b->c->stream == x->c->stream))
-		return of_stream ? b->spread >= MUCH_NEARER * a->spread :
-				   a->spread < MUCH_NEARER * b->spread;
+		return of_stream;
 	return a->spread < b->spread;
 }
 

@@ -7,10 +7,10 @@
  * last rank has come and the data have moved. A rank held by it (the exposed part) goes on that
  * much earlier; a rank that was not held does not.
  *
- * The own work that a collective needs is the mean over members that waited only for their data. A
- * communicator's own members count first, as pipeline stages do different work before the n-th
- * collective. If the channel held back all of them, two bounds apply: the member that had done
- * least, and the mended rank's work less its share of the step's excess.
+ * The own work that a collective needs is the mean over equals that waited only for their data:
+ * ranks of the same stage at the n-th collective of the family in the step. If the channel held back
+ * all of them, two bounds apply: the member that had done least, and the mended rank's work less its
+ * share of the step's excess.
  *
  * If members of a communicator are missing, nobody knows whether the others waited for them. Its
  * time beyond the family's shortest transfer may then shrink by as much as the family's other
@@ -54,11 +54,7 @@ struct place { /* a collective of a step */
 	/* k: index in the family; nth: index among the collectives of its line in this step */
 	size_t k, nth;
 	size_t of_n;   /* number of collectives of its line in the step */
-	/* own work before the collective, summed over the members that waited only for their
-	 * data
-	 */
-	double peers_ns;
-	size_t npeers; /* number of members summed in peers_ns */
+	size_t npeers; /* number of members that waited only for their data */
 	size_t visits; /* index of its members' visits */
 };
 /* own work that ranks with equal work have done before the n-th collective of a step */
@@ -73,18 +69,11 @@ struct rank_now {
 	double more_ns;	 /* a mended rank's part of own_ns beyond what was needed */
 	double ahead_ns; /* lead over the rank's recorded self */
 	double begun_ns; /* ahead_ns at the start of the step */
-	/* ahead_ns and more_ns at the time when more_ns turned from a measure into a bound */
-	double sure_ahead_ns, sure_more_ns;
-	bool is_guess; /* more_ns is a bound */
-	bool is_measured; /* it took part in a collective with peers_ns in this step */
 	uint32_t last; /* its latest visit in this step; NSX_NONE: none */
 	int64_t last_ns; /* end of the latest visit */
 	int64_t begin_ns; /* start of the step */
 	int64_t since_ns; /* instant on its own clock up to which own_ns counts */
-	/* most_ns: a mended rank's own work in the step above the others' median; cut: that as a
-	 * share of its own work
-	 */
-	double most_ns, cut;
+	double cut; /* a mended rank's own work in the step above the others' median, as a share */
 	bool is_mended;
 };
 struct visit { /* a member at a collective */
@@ -301,13 +290,15 @@ static void find_cuts(struct replay *p, size_t s)
 
 	p->most_more_ns = 0;
 	for (uint32_t r = 0; r < p->f->nranks; r++) {
+		double more_ns;
+
 		if (p->rank[r].is_mended && p->f->stage[r] != stage) {
 			stage = p->f->stage[r];
 			usual = usual_own(p, own, stage);
 		}
-		p->rank[r].most_ns = p->rank[r].is_mended && own[r] > usual ? own[r] - usual : 0;
-		p->rank[r].cut = p->rank[r].most_ns > 0 ? p->rank[r].most_ns / own[r] : 0;
-		p->most_more_ns = NSX_MAX(p->most_more_ns, p->rank[r].most_ns);
+		more_ns = p->rank[r].is_mended && own[r] > usual ? own[r] - usual : 0;
+		p->rank[r].cut = more_ns > 0 ? more_ns / own[r] : 0;
+		p->most_more_ns = NSX_MAX(p->most_more_ns, more_ns);
 	}
 }
 
@@ -323,7 +314,7 @@ static void begin_step(struct replay *p, size_t s)
 		p->rank[r] = (struct rank_now){
 			.since_ns = *nsx_bounds_of(f, r, s),
 			.begin_ns = *nsx_bounds_of(f, r, s), .cut = p->rank[r].cut,
-			.most_ns = p->rank[r].most_ns, .last = NSX_NONE,
+			.last = NSX_NONE,
 			.ahead_ns = s && *nsx_bounds_of(f, r, s - 1) == INT64_MIN ?
 					    p->saved_ns : p->rank[r].ahead_ns,
 			.is_mended = p->rank[r].is_mended};
@@ -459,10 +450,8 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 		note_need(r, v, is_free, &p->need[x->need[m & 1]]);
 		if (!l->c)
 			note_need(r, v, is_free, &p->need[x->need[1]]);
-		else if (is_free && !r->is_mended && !is_pair) {
-			x->peers_ns += v->own_ns;
-			x->npeers++;
-		}
+		else
+			x->npeers += is_free && !r->is_mended && !is_pair;
 		pass_over(p, v, r);
 		v->did.own_ns = r->own_ns;
 		v->did.since_ns = r->since_ns;
@@ -474,41 +463,19 @@ static int replay_measure(struct replay *p, struct place *x, struct nsx_err *err
 	return 0;
 }
 
-/* The n-th transfer of one pipeline may be another one than that of the next. So a mended rank has
- * done as much less before it (INFINITY) as before its last collective with equals, or less by its
- * share of the step's excess.
- */
 static double needed(const struct replay *p, const struct place *x, uint32_t m)
 {
 	const struct need *n = &p->need[x->need[m & 1]];
-	const struct rank_now *r = &p->rank[x->line->m[m].rank];
 
-	if (x->line->c && nsx_is_of_stages(x->line->c) && r->is_mended)
-		return r->is_measured ? INFINITY : p->visit[x->visits + m].own_ns * (1 - r->cut);
-	return x->npeers ? x->peers_ns / (double)x->npeers :
-	       n->n ? n->sum / (double)n->n : n->least;
+	return n->n ? n->sum / (double)n->n : n->least;
 }
 
-/* Updates how much less work a mended rank has. A bound is no less than the measure before it. If
- * the others did more work elsewhere in the step, the rank loses only lead that it won in this
- * step. When a measure follows a bound, the bound's effect is corrected, except the part that a
- * collective has used up since.
+/* Updates how much less work a mended rank has. If the others did more work elsewhere in the step,
+ * the rank loses only lead that it won in this step.
  */
-static void do_less(struct rank_now *r, double more, bool is_guess)
+static void do_less(struct rank_now *r, double more)
 {
-	double ahead;
-
-	if (is_guess && !r->is_guess) {
-		r->sure_ahead_ns = r->ahead_ns;
-		r->sure_more_ns = r->more_ns;
-	}
-	more = is_guess ? NSX_MAX(more, r->sure_more_ns) : more;
-	ahead = NSX_MAX(r->ahead_ns + more - r->more_ns, NSX_MIN(r->ahead_ns, r->begun_ns));
-	if (!is_guess && r->is_guess)
-		ahead = NSX_MAX(ahead, NSX_MIN(r->ahead_ns, r->sure_ahead_ns +
-							    more - r->sure_more_ns));
-	r->is_guess = is_guess;
-	r->ahead_ns = ahead;
+	r->ahead_ns = NSX_MAX(r->ahead_ns + more - r->more_ns, NSX_MIN(r->ahead_ns, r->begun_ns));
 	r->more_ns = more;
 }
 
@@ -524,9 +491,9 @@ static struct rank_now as_of(const struct replay *p, const struct rank_now *r, i
 	return ret;
 }
 
-/* How much earlier a member's part could begin. */
+/* How much earlier a member's part could begin, by its work and its channel. */
 static double ahead_of(const struct replay *p, const struct visit *v, struct rank_now *r,
-		       const struct channel_now *now, double need, double most, bool is_guess)
+		       const struct channel_now *now, double need)
 {
 	struct rank_now then;
 	double by_data, by_channel;
@@ -535,8 +502,8 @@ static double ahead_of(const struct replay *p, const struct visit *v, struct ran
 		then = as_of(p, r, v->at.start_ns);
 		r = &then;
 	}
-	if (r->is_mended && !isinf(need))
-		do_less(r, NSX_MAX(0, NSX_MIN(v->own_ns - need, most)), is_guess);
+	if (r->is_mended)
+		do_less(r, NSX_MAX(0, v->own_ns - need));
 	by_data = r->ahead_ns;
 	if (!follows(v, now))
 		return by_data;
@@ -588,6 +555,41 @@ static void note_state(struct visit *v, struct rank_now *r, uint32_t at)
 	r->last_ns = nsx_end_of(&v->at);
 }
 
+/* How much earlier a member would come, if it came with the last of its equals that are not mended;
+ * -INFINITY: there are none.
+ */
+static double lead_to_equals(const struct replay *p, const struct place *x, uint32_t m)
+{
+	const struct nsx_fmember *member = x->line->m;
+	const struct visit *v = &p->visit[x->visits];
+	const uint32_t *stage = p->f->stage;
+	double least = INFINITY;
+
+	for (uint32_t k = 0; k < x->line->n && x->npeers; k++) {
+		const struct rank_now *r = &p->rank[member[k].rank];
+
+		if (v[k].at.start_ns != INT64_MIN && !r->is_mended &&
+		    stage[member[k].rank] == stage[member[m].rank])
+			least = NSX_MIN(least, (double)v[k].at.ns + r->ahead_ns);
+	}
+	return isinf(least) ? -INFINITY : least - (double)v[m].at.ns;
+}
+
+/* How much earlier a member's part could begin. Where between the transfers of stages a mended rank
+ * does its work is a guess, but it comes to a collective no later than the last of its equals, as far
+ * as its own work held it up.
+ */
+static double member_ahead_of(const struct replay *p, const struct place *x, uint32_t m)
+{
+	struct rank_now *r = &p->rank[x->line->m[m].rank];
+	double by = ahead_of(p, &p->visit[x->visits + m], r, &x->line->now[m], needed(p, x, m));
+	double lead = r->is_mended ? NSX_MIN(lead_to_equals(p, x, m), r->begun_ns + r->more_ns) :
+				     -INFINITY;
+
+	r->ahead_ns = NSX_MAX(r->ahead_ns, lead);
+	return NSX_MAX(by, lead);
+}
+
 /* Second walk, over one collective: finds how much earlier it ends, and moves its members on. */
 static void step_over(struct replay *p, const struct place *x)
 {
@@ -596,17 +598,11 @@ static void step_over(struct replay *p, const struct place *x)
 	double least = INFINITY, was = INFINITY, ahead;
 	bool holds_all = nsx_holds_all(l->c, x->k);
 
-	for (uint32_t m = 0; m < l->n; m++) {
-		if (v[m].at.start_ns == INT64_MIN)
-			continue;
-		least = NSX_MIN(least, (double)v[m].at.ns +
-			ahead_of(p, &v[m], &p->rank[l->m[m].rank], &l->now[m], needed(p, x, m),
-				 /* a stage saves no more here than in the whole step */
-				 p->f->has_stages ? p->rank[l->m[m].rank].most_ns : INFINITY,
-				 !x->npeers && !p->need[x->need[m & 1]].n));
-		was = NSX_MIN(was, (double)v[m].at.ns);
-		p->rank[l->m[m].rank].is_measured |= x->npeers > 0;
-	}
+	for (uint32_t m = 0; m < l->n; m++)
+		if (v[m].at.start_ns != INT64_MIN) {
+			least = NSX_MIN(least, (double)v[m].at.ns + member_ahead_of(p, x, m));
+			was = NSX_MIN(was, (double)v[m].at.ns);
+		}
 	if (isinf(was))
 		return;
 	ahead = least - was + (p->mended->link_ns ? p->mended->link_ns[l->comm] : 0);
@@ -657,7 +653,7 @@ static void step_over_messages(struct replay *p, const struct place *x)
 				(double)v->at.ns - p->need[x->need[1]].transfer);
 
 	if (r->is_mended)
-		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)), !p->need[x->need[0]].n);
+		do_less(r, NSX_MAX(0, v->own_ns - needed(p, x, 0)));
 	else
 		r->ahead_ns = NSX_MAX(r->ahead_ns, NSX_MIN(most_ahead(p, x->line->with),
 							   r->ahead_ns + waited));

@@ -22,7 +22,7 @@
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
  *        payload=0 root=0 ends=0 apart=0 ep=1 pp=1 mpi=0 half=0 inner=0
- *        second=0 pause=0 beside=0]
+ *        second=0 pause=0 beside=0 gathers=0]
  *
  * half=1: not one tensor-parallel group has slow links but every second one. inner=1: the stages of a
  * pipeline are next to each other, data-parallel replicas far apart.
@@ -67,7 +67,7 @@ static const char *const kernel_names[] = {
 	"gemm_forward", "gemm_backward",
 	"adam_step"};
 enum { FWD = NOPS, BWD, OPT };
-enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24, STREAM_EP = 26,
+enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_AHEAD = 23, STREAM_TP = 24, STREAM_EP = 26,
        STREAM_ALL = 28, STREAM_PP = 30, STREAM_PP_BACK, STREAM_HALO };
 enum { MICROBATCHES = 4 };
 
@@ -79,6 +79,8 @@ static struct {
 	int second;   /* distance to a second culprit; 0: there is one */
 	int beside;   /* tensor-parallel collectives of the backward pass run beside allreduces; only
 			 in traces */
+	int gathers;  /* a step begins with so many allgathers. The rank waits for the first one, the
+			 others run ahead; only in traces */
 	/* collectives are MPI calls, in traces only; 2 to 4: also the exchange of that number */
 	int mpi;
 	int strength; /* strength of the fault in percent */
@@ -457,6 +459,10 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 		start_step(v, r, s, with_fault);
 	if (job.root)
 		broadcast(v, s);
+	for (int i = 0; i < job.gathers; i++)
+		collective_dp(v, s, ALLGATHER, STREAM_AHEAD, 350000, i > 0);
+	for (int r = 0; r < job.ranks && job.gathers; r++)
+		v[r].comm = v[r].compute; /* other streams do not wait for those that run ahead */
 	for (int i = 0; job.pp == 1 && i < FORWARD; i++)
 		run_stage(v, s, i, 0, 0, with_fault);
 	if (job.pp > 1)
@@ -998,7 +1004,7 @@ static int read_options(int argc, char **argv)
 		    {"pp", &job.pp}, {"ep", &job.ep}, {"mpi", &job.mpi},
 		    {"half", &job.half}, {"inner", &job.inner},
 		    {"second", &job.second}, {"pause", &job.pause},
-		    {"beside", &job.beside}};
+		    {"beside", &job.beside}, {"gathers", &job.gathers}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');

@@ -49,6 +49,21 @@ planted link_ends slow_link ranks=32 hosts=4 tp=2 ends=25 colls=8 seed=117
 planted half_link slow_link ranks=32 hosts=4 tp=4 ends=25 colls=8 half=1 seed=61001
 # A rank that always comes last may always end a little later than the others: that is no slow link.
 planted last_ends gpu_slow ranks=32 hosts=4 tp=4 ends=25 colls=20 beside=1 seed=7
+# Parameters are gathered ahead while the ranks wait for one of their tensor-parallel group. What is
+# exposed of these gathers, less than 1 %, holds nobody back. With clocks that are 2 ms apart, a burst
+# of gathers lies nearest by the clocks at a wrong place.
+planted gathers cpu_late ranks=16 hosts=4 tp=4 ends=15 colls=8 gathers=9 seed=5
+planted gathers_far cpu_late ranks=16 hosts=4 tp=4 ends=15 colls=8 gathers=9 seed=7
+# The last two collectives of a step are alike, and that of all ranks follows closely on that of the
+# first stage. A rank's extra work lies behind its transfers.
+"$b/fleet-gen" alike imbalance ranks=16 hosts=2 pp=2 ends=25 skew=2 seed=7
+for f in alike/traces/*.sqlite; do
+	sqlite3 "$f" "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName IN (SELECT id FROM StringIds WHERE value LIKE 'nccl%AllGather%');
+		UPDATE StringIds SET value = 'ncclDevKernel_AllReduce_RING_LL' WHERE value LIKE 'nccl%ReduceScatter%'"
+done
+"$prog" fleet alike/traces --json >alike.json 2>err
+holds 'collectives that are alike' python3 "$tests/fleet/check.py" alike alike.json
+rm -rf alike
 # Two ranks are equally slow: each alone costs nothing.
 planted two gpu_slow ranks=16 hosts=2 second=5 seed=3
 planted two_late data_late ranks=32 hosts=4 tp=2 ends=25 colls=8 second=16 seed=6
@@ -223,8 +238,11 @@ piped stage 1 payload group
 piped border 1 payload
 holds 'a border of hosts' grep -q '"title": "Hosts 0 and 1 (ranks 4-11) come late: transfers between them' pipe.json
 holds 'its pairs' grep -q 'The slow ones are those of ranks 4, 8; 5, 9; 6, 10; 7, 11' pipe.json
-# Around a ring, a rank waits for its neighbours only, so parts do not end together.
+# Around a ring, a rank waits for its neighbours only, so parts do not end together. A part that ends
+# with those of both neighbours has no one partner.
 piped late 9 payload ring
+piped late 9 ring
+piped late 2 ring
 # The own work of a stage before its n-th collective differs from that of other stages; it is
 # estimated from the members of that collective.
 costs() { # FAULT... MOST: the price is at most MOST times the true cost, and no other rank is named
