@@ -1,7 +1,6 @@
 /* cmd_ask.c - answers questions that follow the first page. */
 #include "agent/ask.h"
 #include "cli/cmd_common.h"
-#include "cli/engine.h"
 #include "cli/piped.h"
 #include "emit/emit.h"
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
-#include "cli/engine.h"
 #include "cli/notices.h"
 #include "diff/baseline.h"
 #include "diff/emit.h"

@@ -1,7 +1,6 @@
 /* cmd_digest.c - summarises one trace's ranks in a file small enough to send. */
 #include <unistd.h>
 #include "cli/cmd_common.h"
-#include "cli/engine.h"
 #include "cli/exported.h"
 #include "fleet/digest.h"
 

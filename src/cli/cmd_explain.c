@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "cli/cmd_common.h"
-#include "cli/engine.h"
 #include "cli/expect.h"
 #include "cli/exported.h"
 #include "cli/notices.h"

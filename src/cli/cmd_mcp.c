@@ -3,7 +3,6 @@
 #include "agent/mcp.h"
 #include "agent/reply.h"
 #include "cli/cmd_common.h"
-#include "cli/engine.h"
 
 struct args {
 	struct nsx_opt_list roots;

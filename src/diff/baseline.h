@@ -41,4 +41,5 @@ struct nsx_baseline_opts {
 	unsigned threads;
 };
 int nsx_baseline_set(const struct nsx_baseline_opts *o, const char *const *paths, size_t n,
-		     struct nsx_arena *a, const char **ret_damage, struct nsx_err *err) NSX_CHECKED;
+		     struct nsx_arena *a, const char **ret_damage,
+		     struct nsx_err *err) NSX_CHECKED;

@@ -37,7 +37,8 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row, struct nsx_a
 
 /* Steps of an inference engine on both sides, by kind and size. */
 struct nsx_kind_row { /* [0] before, [1] after */
-	const char *kind, *size; /* "decode", "32-63"; size "": all sizes */
+	enum nsx_step_kind kind;
+	const char *size; /* "32-63"; "": all sizes */
 	int64_t count[2];
 	double p50_ms[2]; /* median GPU time of the steps */
 	double sizes[2]; /* sum of their requests or tokens; 0: unknown */

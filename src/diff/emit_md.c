@@ -185,7 +185,7 @@ static void emit_md_add_kinds(struct page *p)
 		double ratio = nsx_kind_change(r);
 		const char *change = isnan(ratio) ? "" : nsx_text_ratio(p->a, ratio);
 
-		nsx_buf_printf(&p->b, "| %s | %s |", r->kind, *r->size ? r->size : "all");
+		nsx_buf_printf(&p->b, "| %s | %s |", nsx_step_kinds[r->kind], *r->size ? r->size : "all");
 		for (unsigned s = 0; s < 2; s++)
 			if (r->count[s])
 				nsx_buf_printf(&p->b, " %" PRId64 " | %s |", r->count[s],

@@ -4,7 +4,6 @@
 #include <math.h>
 #include "base/stat.h"
 #include "diff/emit.h"
-#include "facts/steps/steps.h"
 #include "passes/pass.h"
 
 enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing */
@@ -12,11 +11,11 @@ enum { FEWEST = 5, /* steps on each side; with fewer the median proves nothing *
 #define SAME 0.9 /* least share of common steps if both sides run the same ones */
 
 /* The sum of the sizes by which a row's steps are grouped, as nsx_step_size; 0: unknown. */
-static double kinds_sizes_of(const struct nsx_table *t, size_t row, const char *kind)
+static double kinds_sizes_of(const struct nsx_table *t, size_t row, enum nsx_step_kind kind)
 {
 	double tokens = nsx_table_number(t, row, "token_count");
 	double requests = nsx_table_number(t, row, "request_count");
-	double n = !strcmp(kind, nsx_step_kinds[NSX_STEP_DECODE]) || isnan(tokens) ? requests : tokens;
+	double n = kind == NSX_STEP_DECODE || isnan(tokens) ? requests : tokens;
 
 	return isnan(n) ? 0 : n;
 }
@@ -31,13 +30,16 @@ void nsx_side_keep_kinds(struct nsx_side *s, const struct nsx_report *r)
 	s->kinds = nsx_arena_get(s->arena, n * sizeof(*s->kinds));
 	for (; s->nkinds < n; s->nkinds++) {
 		const char *size = nsx_table_text(t, s->nkinds, "size");
+		const char *name = nsx_table_text(t, s->nkinds, "kind");
+		enum nsx_step_kind kind = NSX_FIRST(k, NSX_NSTEP_KINDS,
+						    !strcmp(nsx_step_kinds[k], name), k, NSX_STEP_IDLE);
 
 		s->kinds[s->nkinds] = (struct nsx_side_kind){
-			.kind = nsx_arena_strdup(s->arena, nsx_table_text(t, s->nkinds, "kind")),
+			.kind = kind,
 			.size = nsx_arena_strdup(s->arena, size ?: ""),
 			.count = nsx_to_i64(nsx_table_number(t, s->nkinds, "count")),
 			.p50_ms = nsx_table_number(t, s->nkinds, "p50_ms"),
-			.sizes = kinds_sizes_of(t, s->nkinds, nsx_table_text(t, s->nkinds, "kind"))};
+			.sizes = kinds_sizes_of(t, s->nkinds, kind)};
 	}
 }
 
@@ -51,16 +53,11 @@ static void add_side(struct nsx_kind_row *row, unsigned side, const struct nsx_s
 	row->sizes[side] += k->sizes;
 }
 
-static unsigned kinds_place_of(const struct nsx_kind_row *r)
-{
-	return NSX_FIRST(k, NSX_NSTEP_KINDS, !strcmp(nsx_step_kinds[k], r->kind), k, k);
-}
-
 static int kinds_cmp_row(const void *a, const void *b)
 {
 	const struct nsx_kind_row *x = a, *y = b;
 
-	return NSX_CMP(kinds_place_of(x), kinds_place_of(y)) ?: NSX_CMP(atoll(x->size), atoll(y->size));
+	return NSX_CMP(x->kind, y->kind) ?: NSX_CMP(atoll(x->size), atoll(y->size));
 }
 
 struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *a)
@@ -77,7 +74,7 @@ struct nsx_kind_rows nsx_diff_kinds(const struct nsx_diff *d, struct nsx_arena *
 				const struct nsx_side_kind *x = &d->sides[s][i]->kinds[k];
 				size_t at = 0;
 
-				while (at < r.n && (strcmp(r.v[at].kind, x->kind) != 0 ||
+				while (at < r.n && (r.v[at].kind != x->kind ||
 						    strcmp(r.v[at].size, x->size) != 0))
 					at++;
 				r.n += at == r.n;
@@ -136,13 +133,14 @@ static void say_kind(struct nsx_buf *b, const struct nsx_kind_row *v, size_t n, 
 		if (!is_told(&v[i]) || fabs(change) < NSX_NOISE || told++ >= MOST)
 			continue;
 		nsx_buf_printf(b, "%s%s %s%s%s%s", told > 1 ? "," : before ? "; " : "",
-			       told > 1 ? "" : v->kind, nsx_text_ratio(a, change),
+			       told > 1 ? "" : nsx_step_kinds[v->kind], nsx_text_ratio(a, change),
 			       *v[i].size ? " at " : "", v[i].size, kinds_say_larger(&v[i], a));
 	}
 	if (told > MOST)
 		nsx_buf_printf(b, " and %zu more sizes", told - MOST);
 	if (known && !told)
-		nsx_buf_printf(b, "%s%s the same", before ? "; " : "", v->kind);
+		nsx_buf_printf(b, "%s%s the same", before ? "; " : "",
+			       nsx_step_kinds[v->kind]);
 }
 
 const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a)
@@ -151,7 +149,7 @@ const char *nsx_kinds_line(const struct nsx_diff *d, struct nsx_arena *a)
 	struct nsx_buf b = {0};
 	const char *text;
 
-	NSX_EACH_RUN(i, next, r.n, !strcmp(r.v[next].kind, r.v[i].kind))
+	NSX_EACH_RUN(i, next, r.n, r.v[next].kind == r.v[i].kind)
 		say_kind(&b, r.v + i, next - i, a);
 	text = nsx_buf_keep(&b, a);
 	return *text ? nsx_arena_printf(a, "Steps by kind, p50: %s", text) : "";

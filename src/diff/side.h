@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/group.h"
-#include "facts/facts.h"
+#include "facts/steps/steps.h"
 #include "facts/iterations/units.h"
 #include "fleet/totals.h"
 #include "report/finding.h"
@@ -138,7 +138,8 @@ struct nsx_side {
 	struct nsx_totals totals;
 	int64_t peak_bytes; /* peak of GPU memory; -1: not recorded */
 	struct nsx_side_kind { /* steps of an inference engine, by kind and size: kinds.h */
-		const char *kind, *size;
+		enum nsx_step_kind kind;
+		const char *size;
 		int64_t count;
 		double p50_ms, sizes; /* sizes: sum of requests or tokens; 0: unknown */
 	} *kinds;

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include "base/stat.h"
 #include "diff/side.h"
-#include "facts/steps/steps.h"
 #include "fleet/digest.h"
 #include "report/text.h"
 
@@ -232,8 +231,7 @@ static void side_digest_add_kinds(struct nsx_side *side, const struct nsx_digest
 					 (long long)(2 * k->size - 1));
 
 		side->kinds[side->nkinds++] = (struct nsx_side_kind){
-			nsx_step_kinds[k->kind], size, k->count,
-			(double)k->p50_ns / 1e6, (double)k->sizes};
+			k->kind, size, k->count, (double)k->p50_ns / 1e6, (double)k->sizes};
 	}
 }
 

@@ -111,7 +111,7 @@
 	  "of the mean, beside a typical step's; in unit")                                         \
 	X("text", STR, nsx_string(g->text), "why it is undecided, or what it leaves out")
 #define KIND_COLUMNS(X)                                                                            \
-	X("kind", STR, nsx_string(x->kind), "decode, prefill, ...")                                \
+	X("kind", STR, nsx_string(nsx_step_kinds[x->kind]), "decode, prefill, ...")                \
 	X("size", STR, text_or_null(x->size), "requests or tokens; null: all")                     \
 	X("count_before", I64, nsx_int(x->count[0]), "steps")                                      \
 	X("p50_before_ms", F64, nsx_real(x->count[0] ? x->p50_ms[0] : NAN),                        \
