@@ -54,19 +54,24 @@ static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 	static const struct {
 		enum nsx_view view;
 		const char *word;
+		bool on_host; /* each event costs the host time */
 	} switches[] = {
-		{NSX_VIEW_kernel, "kernels"}, {NSX_VIEW_memcpy, "copies"},
-		{NSX_VIEW_runtime, "CUDA calls"}, {NSX_VIEW_nvtx, "NVTX"},
-		{NSX_VIEW_osrt, "OS calls"},
-		{NSX_VIEW_sched, "CPU scheduling"},
-		{NSX_VIEW_gpu_metric, "GPU counters"},
-		{NSX_VIEW_memory_event, "memory usage"},
+		{NSX_VIEW_kernel, "kernels", false}, {NSX_VIEW_memcpy, "copies", false},
+		{NSX_VIEW_runtime, "CUDA calls", false}, {NSX_VIEW_nvtx, "NVTX", false},
+		{NSX_VIEW_osrt, "OS calls", true},
+		{NSX_VIEW_cuda_frame, "backtraces of CUDA calls", true},
+		{NSX_VIEW_sample, "CPU samples", true},
+		{NSX_VIEW_sched, "CPU scheduling", true},
+		{NSX_VIEW_gpu_metric, "GPU counters", false},
+		{NSX_VIEW_memory_event, "memory usage", false},
 	};
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(switches); i++)
-		if (nsx_has_view(schema, switches[i].view))
+		if (nsx_has_view(schema, switches[i].view)) {
 			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", switches[i].word);
+			s->on_host |= (unsigned)switches[i].on_host << i;
+		}
 	s->traced = nsx_buf_keep(&b, s->arena);
 }
 

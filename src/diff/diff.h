@@ -75,6 +75,7 @@ static inline void nsx_raise_floor(struct nsx_floor *f, double at, const char *i
 
 /* Names of floors from calibrated noise and from assumed noise. */
 extern const char nsx_calibrated[], nsx_unmeasured[];
+extern const char nsx_costs_differ[]; /* the reason of costs_differ */
 
 /* The length of a unit on both sides. Ratios are relative to the median before. ----*/
 struct nsx_step {
@@ -167,6 +168,10 @@ struct nsx_totals_change {
 	bool known;
 	struct nsx_totals side[2];
 	double host_speed; /* duration of equal calls, after / before; NAN: not known */
+	/* one side recorded more, which takes time of the host: how much is not known, so that a
+	 * change of idle time proves nothing
+	 */
+	bool costs_differ;
 	bool same_bytes, same_threads; /* bytes, or threads, are within 2 % of each other */
 	/* threads or bytes, whichever decides (totals.c), are the same: a shorter run did not just
 	 * do less work

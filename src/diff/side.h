@@ -129,6 +129,7 @@ struct nsx_side {
 	double peaks[NSX_NPEAKS]; /* peak rates of the capture's first GPU; 0: unknown */
 	const char *product_version, *driver_version, *cuda_version;
 	const char *graph_mode, *traced;
+	unsigned on_host; /* what of `traced` costs the host time, as bits */
 	bool hides_kernels; /* some graphs are recorded as a whole, which hides their kernels */
 	const char *ranks; /* ranks of a digest: "rank 3", "8 ranks, 0 to 7" */
 	double sm_mhz; /* mean SM clock while kernels ran; NAN: not sampled */

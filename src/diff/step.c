@@ -252,6 +252,23 @@ static double share_of_host(const struct nsx_diff *d, uint32_t lane, bool copies
 	return least;
 }
 
+/* Raises the floor by the change of idle time, which may be the cost of what only one side recorded.
+ */
+static void raise_by_costs(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
+{
+	double ns[2] = {0};
+
+	for (unsigned s = 0; s < 2; s++) {
+		const struct nsx_lane *l = &d->pool[s].lanes[lane == NSX_NONE ? 0 : lane];
+
+		for (size_t u = 0; u < l->nunits; u++)
+			ns[s] += (double)l->units[u].ns[NSX_SHARE_IDLE] / (double)l->nunits;
+	}
+	if (c->side[0].median_ns > 0)
+		nsx_raise_floor(&c->floor, fabs(ns[1] - ns[0]) / c->side[0].median_ns,
+				nsx_costs_differ);
+}
+
 /* Raises the floor of units that mostly wait for the host, or for copies, which it may make itself.
  */
 static void raise_by_host(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
@@ -297,6 +314,8 @@ static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_ste
 	if (!enough)
 		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
 				"captures of one side differ as much; 3 or more a side would tell");
+	if (d->totals.costs_differ)
+		raise_by_costs(d, lane, c);
 	if (!enough && c->floor.is != nsx_calibrated)
 		raise_by_host(d, lane, c);
 }

@@ -161,6 +161,7 @@ void nsx_totals_compare(struct nsx_diff *d)
 	struct nsx_totals_change *c = &d->totals;
 	bool before = average_totals(d, 0, &c->side[0]);
 
+	c->costs_differ = NSX_ANY(i, d->nall, d->all[i]->on_host != d->all[0]->on_host);
 	c->known = average_totals(d, 1, &c->side[1]) && before;
 	if (!c->known)
 		return;
@@ -195,6 +196,15 @@ static int sign_beyond(double change, double floor)
 	return (change > floor) - (change < -floor);
 }
 
+static double change_in(const struct nsx_totals_change *c, enum nsx_total_part part)
+{
+	return (double)(c->side[1].ns[part] - c->side[0].ns[part]);
+}
+
+const char nsx_costs_differ[] =
+	"one side recorded more of what the host does, which takes time, so that a change of idle "
+	"time proves nothing; capture both sides alike";
+
 /* Judges with three runs per side, by a t test: a change beyond noise is proven, or none is seen
  * where the runs vary too little to hide a large one.
  */
@@ -204,6 +214,8 @@ static enum nsx_verdict judge_samples(const struct nsx_diff *d, double delta, co
 	double noise = NSX_MAX(NSX_NOISE, d->opts->noise.of[NSX_METRIC_STEP].rel) * before;
 	unsigned df = (unsigned)d->nall - 2;
 
+	if (d->totals.costs_differ)
+		noise = NSX_MAX(noise, fabs(change_in(&d->totals, NSX_TOTAL_IDLE)));
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
 			double x = judged_ns(&d->sides[s][i]->totals) -
@@ -218,11 +230,6 @@ static enum nsx_verdict judge_samples(const struct nsx_diff *d, double delta, co
 		return NSX_V_NEUTRAL;
 	*why = "runs of one side differ too much; more of them would tell";
 	return NSX_V_INCONCLUSIVE;
-}
-
-static double change_in(const struct nsx_totals_change *c, enum nsx_total_part part)
-{
-	return (double)(c->side[1].ns[part] - c->side[0].ns[part]);
 }
 
 double nsx_noise_of_host(const struct nsx_totals_change *c, double least)
@@ -304,7 +311,7 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 	double idle_of = uncertain(c, NSX_TOTAL_IDLE);
 	double idle_floor = nsx_noise_of_host(c, NSX_OF_HOST) * idle_of + OF_HOST_NS;
 	int of_gpu = judge_gpu(c, small, &gpu_floor);
-	int of_idle = sign_beyond(idle, NSX_MAX(idle_floor, small));
+	int of_idle = c->costs_differ ? 0 : sign_beyond(idle, NSX_MAX(idle_floor, small));
 	/* equal runs stay neutral: the floor that copies get because the host may slow them is left
 	 * out here
 	 */
@@ -334,7 +341,8 @@ static enum nsx_verdict judge_pair(const struct nsx_totals_change *c, double del
 		       (sign > 0 ? "a part takes longer, though the whole takes less" :
 				   "a part takes less, though the whole takes longer") :
 	       sign ? "what one part gained another lost: the whole takes about as long" :
-	       is_of_host ?
+	       is_of_host && c->costs_differ ? nsx_costs_differ :
+		       is_of_host ?
 		      "the host's calls take a different time each, so a faster or slower host may "
 		      "be the whole reason; 3 runs a side would tell" :
 	       fabs(delta) < NO_CHANGE * whole ?

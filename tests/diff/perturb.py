@@ -59,6 +59,10 @@ def twice_copied(db, _):
 def idle(db, factor):
     stretch(db, gaps(db), factor)
 
+def recorded_less(db, factor):
+    idle(db, factor)
+    db.execute("DROP TABLE OSRT_API")
+
 def paused(db, share):
     """One gap in the second half becomes longer, by a share of the whole."""
     v, all = gaps(db), spans(db)
@@ -122,6 +126,7 @@ cases = [
     ("omp_target_copies", slower_host, 1.08, "inconclusive", "3 runs a side would tell"),
     ("life_a1", paused, 0.2, "inconclusive", "one or two pauses"),
     ("jacobi_mpi_rank", paused, 0.2, "inconclusive", "one or two pauses"), ("rows_slow_host", paused, 0.2, "inconclusive", "one or two pauses"),
+    ("a100_llm_nvtx", recorded_less, 0.3, "inconclusive", "one side recorded more"), ("t4_solver", recorded_less, 0.6, "inconclusive", "one side recorded more"),
     ("unified_memory", cut, 0.6, "inconclusive"), ("vecadd_pinned", twice_copied, 1, "regression"), ("vecadd_pinned", one_kernel, 1.2, "neutral"),
     ("rtx3070ti_training", kernels, 1, "neutral"), ("rtx3070ti_training", one_kernel, 0.7, "improvement"),
     ("rtx3070ti_training", twice_copied, 1, "regression"), ("julia_waits", kernels, 1.1, "regression"),
