@@ -377,22 +377,27 @@ enum nsx_verdict nsx_totals_judge(const struct nsx_diff *d, const char **why)
 const char *const nsx_total_names[NSX_NTOTALS] = {"kernels", "copies", "one-time gaps",
 						  "host, idle"};
 
-const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
+/* "90 ms instead of 100 ms (−10.0 %)" */
+static const char *say_times(double before_ns, double after_ns, struct nsx_arena *a)
 {
-	const struct nsx_totals_change *c = &d->totals;
-	double before_ns = (double)c->side[0].span_ns;
-	double after_ns = (double)c->side[1].span_ns;
 	const char *before = nsx_text_ns(a, before_ns), *after = nsx_text_ns(a, after_ns);
 	bool is_equal = !strcmp(before, after);
-	double rel = before_ns > 0 ? after_ns / before_ns - 1 : 0;
-	double judged_before_ns = judged_ns(&c->side[0]);
-	double judged = judged_before_ns > 0 ? nsx_totals_change(c) / judged_before_ns : 0;
 
-	return nsx_arena_printf(a, "%s %s%s (%s%s)", after,
+	return nsx_arena_printf(a, "%s %s%s (%s)", after,
 				is_equal ? "on both sides" : "instead of ", is_equal ? "" : before,
-				nsx_text_ratio(a, rel),
-				fabs(rel - judged) < OF_WHOLE ? "" : nsx_arena_printf(
-					a, "; %s without one-time gaps", nsx_text_ratio(a, judged)));
+				nsx_text_ratio(a, before_ns > 0 ? after_ns / before_ns - 1 : 0));
+}
+
+const char *nsx_totals_sentence(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	const struct nsx_totals *x = &d->totals.side[0], *y = &d->totals.side[1];
+	const char *whole = say_times((double)x->span_ns, (double)y->span_ns, a);
+	double rel = (double)y->span_ns / NSX_MAX((double)x->span_ns, 1);
+	double judged = judged_ns(y) / NSX_MAX(judged_ns(x), 1);
+
+	return fabs(rel - judged) < OF_WHOLE ? whole :
+	       nsx_arena_printf(a, "%s apart from one-time gaps, and %s with them",
+				say_times(judged_ns(x), judged_ns(y), a), whole);
 }
 
 /* "5000", or "110 → 410"; same: the second alone tells both. */
