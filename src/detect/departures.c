@@ -160,7 +160,7 @@ static bool waits_for_input(const struct slow *s)
 	const char *wait = s->row.cls == NSX_L_IDLE && s->row.cause == NSX_CAUSE_OSRT ?
 		nsx_account_place(s->d->facts, &s->row, s->d->scratch) : NULL;
 
-	return wait && host_is_outside(s->d, host_waits_for(wait));
+	return wait && host_is_outside(s->d, nsx_awaited_of(wait));
 }
 
 /* Pauses -----------------------------------------------------------------------------*/

@@ -194,7 +194,6 @@ void nsx_plan_add(struct nsx_detect *d, struct nsx_plan *p, struct nsx_change ch
 void nsx_plan_rows(struct nsx_detect *d, struct nsx_plan *p, struct nsx_row_list *rows,
 		   struct nsx_change change);
 
-enum nsx_awaited host_waits_for(const char *name);
 /* Whether the wait is for data that another process or machine sends. */
 static inline bool host_is_message(enum nsx_awaited what)
 {

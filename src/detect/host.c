@@ -26,14 +26,6 @@ struct outside { /* calls of one name */
 	uint32_t process; /* process of all calls, or NSX_SEVERAL if they differ */
 };
 
-enum nsx_awaited host_waits_for(const char *name)
-{
-	enum nsx_awaited ret;
-
-	nsx_purpose_of(name, &ret);
-	return ret;
-}
-
 static void host_advise(struct nsx_detect *d, struct nsx_finding *f, const struct outside *x)
 {
 	const char *raw = nsx_text(d->trace, x->name), *name = nsx_tell_name(d->found, raw);
@@ -184,7 +176,7 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 	thing = (uint32_t)(x - s->v);
 	x->is_mpi = o->is_mpi;
 	x->name = o->name;
-	x->what = o->is_mpi ? NSX_AWAITS_UNKNOWN : host_waits_for(nsx_text(d->trace, o->name));
+	x->what = o->is_mpi ? NSX_AWAITS_UNKNOWN : nsx_awaited_of(nsx_text(d->trace, o->name));
 	x->process = !x->count++ || x->process == process ? process : NSX_SEVERAL;
 	nsx_add_to(&x->ns, ns);
 	x->max_ns = NSX_MAX(x->max_ns, ns);
@@ -440,7 +432,7 @@ static bool waits_inside(const struct nsx_detect *d)
 	int64_t all_ns = 0, ns = 0;
 
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
-		enum nsx_awaited what = host_waits_for(nsx_text(d->trace, o.name));
+		enum nsx_awaited what = nsx_awaited_of(nsx_text(d->trace, o.name));
 
 		if (!nsx_is_judged(d, o.start_ns))
 			continue;

@@ -172,7 +172,7 @@ static int64_t input_ns(struct launcher *x, const struct nsx_thread *th,
 		uint8_t *known = &x->awaited[t->osrt.name[i]];
 
 		if (!*known)
-			*known = (uint8_t)host_waits_for(nsx_text(t, t->osrt.name[i]));
+			*known = (uint8_t)nsx_awaited_of(nsx_text(t, t->osrt.name[i]));
 		if (host_is_message(*known))
 			ns += nsx_os_call_ns(t, i, in);
 	}

@@ -190,7 +190,6 @@ static const char *advise_on(const struct nsx_detect *d, const struct nsx_blamed
 {
 	const struct nsx_trace *t = d->trace;
 	bool is_waited_for = 2 * x->wait_ns > x->ns;
-	enum nsx_awaited awaited;
 	const char *name = nsx_text(t, x->call ? x->call : x->wait);
 
 	if (x->is_cuda)
@@ -203,7 +202,7 @@ static const char *advise_on(const struct nsx_detect *d, const struct nsx_blamed
 					 strstr(name, "spin")) ? say_hold_lock_for_less :
 		       is_waited_for ? say_others_wait_for_it :
 		       t->samples.n ? say_look_at_functions_runs : say_look_inside_range_first;
-	switch (nsx_purpose_of(name, &awaited)) {
+	switch (nsx_purpose_of(name, NULL)) {
 	case NSX_OS_SLEEP:
 		return nsx_tell(d->found, say_wait_event_there_not_fixed,
 				nsx_tell_name(d->found, name));

@@ -175,7 +175,7 @@ static const char *advise_on_row(const struct nsx_detect *d, const struct nsx_ru
 		return say_warm_up_before_part;
 	case NSX_CAUSE_OSRT:
 		return !strncmp(place, "MPI_", 4) ? say_post_receives_early :
-		       host_waits_for(place) != NSX_AWAITS_UNKNOWN ? NULL :
+		       nsx_awaited_of(place) != NSX_AWAITS_UNKNOWN ? NULL :
 			       nsx_tell(d->found, say_move_off_thread_launches,
 					nsx_tell_name(d->found, place));
 	default:

@@ -99,7 +99,7 @@ static int64_t lane_move(struct sweep *s, struct lane *l, int64_t at_ns)
 
 static enum level os_level(struct sweep *s, nsx_str name)
 {
-	enum nsx_awaited awaited;
+	enum nsx_awaited awaited = NSX_AWAITS_UNKNOWN;
 	enum nsx_os_purpose purpose;
 
 	if (s->known[name])

@@ -42,10 +42,10 @@ enum nsx_os_purpose nsx_purpose_of(const char *name, enum nsx_awaited *ret)
 	for (size_t k = 0; k < ARRAY_LEN(lines); k++)
 		for (const char *const *w = lines[k].words; w < lines[k].words + 22 && *w; w++)
 			if (strstr(name, *w)) {
-				*ret = lines[k].awaited;
+				if (ret)
+					*ret = lines[k].awaited;
 				return lines[k].purpose;
 			}
-	*ret = NSX_AWAITS_UNKNOWN;
 	return NSX_OS_OTHER;
 }
 

@@ -24,7 +24,15 @@ enum nsx_os_purpose {
 	NSX_N_OS_PURPOSES
 };
 extern const char *const nsx_os_purpose_names[NSX_N_OS_PURPOSES]; /* "locks", ...  */
+/* ret: what it waits for; NULL: not wanted. */
 enum nsx_os_purpose nsx_purpose_of(const char *name, enum nsx_awaited *ret);
+static inline enum nsx_awaited nsx_awaited_of(const char *name)
+{
+	enum nsx_awaited ret = NSX_AWAITS_UNKNOWN;
+
+	nsx_purpose_of(name, &ret);
+	return ret;
+}
 
 struct nsx_outside {
 	uint32_t thread;

@@ -89,7 +89,6 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *by_kind = nsx_add_table(out, &layouts[1]);
 	struct spent spent[NSX_N_OS_PURPOSES] = {{0}}, *x;
-	enum nsx_awaited awaited;
 	int64_t launch_ns = 0;
 
 	for (size_t i = 0; i < t->nosrt_sums;) {
@@ -111,7 +110,7 @@ static int os_runtime_run(const struct nsx_run *run, struct nsx_section *out,
 		row[ON_LAUNCH] = nsx_launches_cell(t, s->global_tid);
 		on_launch_ns = row[ON_LAUNCH].u.b ? s->total_ns : 0;
 		nsx_add_to(&launch_ns, on_launch_ns);
-		x = &spent[nsx_purpose_of(nsx_text(t, s->name), &awaited)];
+		x = &spent[nsx_purpose_of(nsx_text(t, s->name), NULL)];
 		x->count += s->count;
 		nsx_add_to(&x->total_ns, s->total_ns);
 		nsx_add_to(&x->launch_ns, on_launch_ns);
