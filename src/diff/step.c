@@ -231,51 +231,30 @@ static double course_ns(const struct nsx_spread *s)
 	return s->drift * s->drift / 12 < s->cv * s->cv / 4 ? 0 : s->drift * s->median_ns;
 }
 
-/* The least share, over both sides, of a lane's units in which the GPU is idle or, with `copies`,
- * copies.
- */
-static double share_of_host(const struct nsx_diff *d, uint32_t lane, bool copies)
+/* Mean length of a share in the units of a lane or, for a job, of its first one. */
+static double mean_of(const struct nsx_diff *d, unsigned side, uint32_t lane, enum nsx_share share)
 {
-	double least = 1;
+	const struct nsx_lane *l = &d->pool[side].lanes[lane == NSX_NONE ? 0 : lane];
+	double ns = 0;
 
-	for (unsigned s = 0; s < 2; s++) {
-		const struct nsx_lane *l = &d->pool[s].lanes[lane == NSX_NONE ? 0 : lane];
-		double ns = 0, wall_ns = 0;
-
-		for (const struct nsx_unit *u = l->units; u < l->units + l->nunits; u++) {
-			ns += (double)(u->ns[NSX_SHARE_IDLE] +
-				       (copies ? u->ns[NSX_SHARE_COPY] : 0));
-			wall_ns += (double)u->wall_ns;
-		}
-		least = NSX_MIN(least, wall_ns > 0 ? ns / wall_ns : 0);
-	}
-	return least;
-}
-
-/* Raises the floor by the change of idle time, which may be the cost of what only one side recorded.
- */
-static void raise_by_costs(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
-{
-	double ns[2] = {0};
-
-	for (unsigned s = 0; s < 2; s++) {
-		const struct nsx_lane *l = &d->pool[s].lanes[lane == NSX_NONE ? 0 : lane];
-
-		for (size_t u = 0; u < l->nunits; u++)
-			ns[s] += (double)l->units[u].ns[NSX_SHARE_IDLE] / (double)l->nunits;
-	}
-	if (c->side[0].median_ns > 0)
-		nsx_raise_floor(&c->floor, fabs(ns[1] - ns[0]) / c->side[0].median_ns,
-				nsx_costs_differ);
+	for (size_t u = 0; u < l->nunits; u++)
+		ns += (double)l->units[u].ns[share] / (double)l->nunits;
+	return ns;
 }
 
 /* Raises the floor of units that mostly wait for the host, or for copies, which it may make itself.
  */
 static void raise_by_host(const struct nsx_diff *d, uint32_t lane, struct nsx_step *c)
 {
-	bool idles = share_of_host(d, lane, false) > 0.5;
+	bool idles = true, waits = true;
 
-	if (share_of_host(d, lane, true) > 0.5)
+	for (unsigned s = 0; s < 2; s++) {
+		double idle_ns = mean_of(d, s, lane, NSX_SHARE_IDLE);
+
+		idles &= idle_ns > 0.5 * c->side[s].mean_ns;
+		waits &= idle_ns + mean_of(d, s, lane, NSX_SHARE_COPY) > 0.5 * c->side[s].mean_ns;
+	}
+	if (waits)
 		nsx_raise_floor(&c->floor, (idles ? nsx_noise_of_host(&d->totals, NSX_OF_HOST) :
 					 nsx_noise_of_copies(&d->totals, 0)) *
 					   NSX_MAX(c->side[0].median_ns, c->side[1].median_ns) /
@@ -314,8 +293,10 @@ static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_ste
 	if (!enough)
 		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
 				"captures of one side differ as much; 3 or more a side would tell");
-	if (d->totals.costs_differ)
-		raise_by_costs(d, lane, c);
+	if (d->totals.costs_differ && x->median_ns > 0)
+		nsx_raise_floor(&c->floor, fabs(mean_of(d, 1, lane, NSX_SHARE_IDLE) -
+						mean_of(d, 0, lane, NSX_SHARE_IDLE)) /
+						   x->median_ns, nsx_costs_differ);
 	if (!enough && c->floor.is != nsx_calibrated)
 		raise_by_host(d, lane, c);
 }

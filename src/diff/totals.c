@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include "base/figures.h"
+#include "base/stat.h"
 #include "diff/emit.h"
 
 #define ALIKE 0.02 /* greatest difference, as a ratio, of bytes and threads of the same work */
@@ -275,26 +276,22 @@ static double by_chance(const struct nsx_totals_change *c, int sign)
 
 	for (uint32_t g = 0; g < longer->ngpus && g < other->ngpus; g++) {
 		const struct nsx_pause *v = longer->pauses[g], *of = other->pauses[g];
-		int64_t most[NSX_CHANCE] = {0};
+		int64_t more[NSX_NPAUSES], sum = 0;
 		unsigned met = 0;
 
 		for (size_t k = 0; k < NSX_NPAUSES; k++) {
 			size_t same = 0;
-			int64_t ns;
 
 			while (same < NSX_NPAUSES && (met >> same & 1 ||
 			       (c->in_step && of[same].at != v[k].at)))
 				same++;
-			ns = v[k].ns - (same < NSX_NPAUSES ? of[same].ns : 0);
+			more[k] = v[k].ns - (same < NSX_NPAUSES ? of[same].ns : 0);
 			met |= 1u << same;
-			for (unsigned i = 0; i < NSX_CHANCE; i++) {
-				int64_t less = NSX_MIN(most[i], ns);
-
-				most[i] = NSX_MAX(most[i], ns);
-				ns = less;
-			}
 		}
-		ret = NSX_MAX(ret, most[0] + most[1]);
+		nsx_sort(more, NSX_NPAUSES, sizeof(*more), nsx_cmp_i64);
+		for (size_t k = NSX_NPAUSES - NSX_CHANCE; k < NSX_NPAUSES; k++)
+			sum += NSX_MAX(more[k], 0);
+		ret = NSX_MAX(ret, sum);
 	}
 	return (double)ret;
 }
