@@ -202,74 +202,6 @@ static int add_bytes(const char *p, size_t n, void *b)
 	return 0;
 }
 
-static void add_text(struct nsx_buf *b, const char *p, size_t n)
-{
-	size_t len;
-
-	nsx_buf_adds(b, "\"");
-	for (const char *end = p + n; p < end; p += len) {
-		char escape[] = "\\ ";
-		uint32_t c;
-
-		len = nsx_unescaped(p, (size_t)(end - p));
-		nsx_buf_add(b, p, len);
-		if (len)
-			continue;
-		c = nsx_code_point(p, &len);
-		escape[1] = c >= '\b' && c <= '\r' ? "btn\0fr"[c - '\b'] :
-			    c == '"' || c == '\\'  ? (char)c : '\0';
-		if (escape[1])
-			nsx_buf_adds(b, escape);
-		else if (c < 0x10000)
-			nsx_buf_printf(b, "\\u%04X", c);
-		else
-			nsx_buf_printf(b, "\\u%04X\\u%04X", 0xd7c0 + (c >> 10),
-				       0xdc00 + (c & 0x3ff));
-	}
-	nsx_buf_adds(b, "\"");
-}
-
-/* Begins a line; a depth below 0: the document has one line. */
-static void begin_line(struct nsx_buf *b, int depth)
-{
-	if (depth >= 0)
-		nsx_buf_adds(b, "\n");
-	for (int i = 0; i < depth; i++)
-		nsx_buf_adds(b, "  ");
-}
-
-/* Appends a value. jansson itself looks for circles at each container, and decodes each character
- * of a text. Non-zero: no memory.
- */
-static int add_json(struct nsx_buf *b, const json_t *v, int depth)
-{
-	bool is_object = json_is_object(v);
-	size_t n = is_object ? json_object_size(v) : json_array_size(v);
-	void *at = json_object_iter((json_t *)v);
-	int inside = depth + (depth >= 0), rc = 0;
-
-	if (json_is_string(v)) {
-		add_text(b, json_string_value(v), json_string_length(v));
-		return 0;
-	}
-	if (!is_object && !json_is_array(v))
-		return json_dump_callback(v, add_bytes, b, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-	nsx_buf_adds(b, is_object ? "{" : "[");
-	for (size_t i = 0; !rc && i < n; i++, at = json_object_iter_next((json_t *)v, at)) {
-		nsx_buf_adds(b, i ? "," : "");
-		begin_line(b, inside);
-		if (is_object) {
-			add_text(b, json_object_iter_key(at), strlen(json_object_iter_key(at)));
-			nsx_buf_adds(b, depth < 0 ? ":" : ": ");
-		}
-		rc = add_json(b, is_object ? json_object_iter_value(at) : json_array_get(v, i), inside);
-	}
-	if (n)
-		begin_line(b, depth);
-	nsx_buf_adds(b, is_object ? "}" : "]");
-	return rc;
-}
-
 /* Prints into a buffer: a stdio call for each token is slower. */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
@@ -277,7 +209,8 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 
 	if (jsonw_check(w, err))
 		return err->rc;
-	if (add_json(&b, w->root, 0) ||
+	if (json_dump_callback(w->root, add_bytes, &b, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+							       JSON_REAL_PRECISION(15)) ||
 	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF ||
 	    fflush(out))
 		return nsx_fail_write(err, errno, "cannot write JSON");
@@ -296,7 +229,9 @@ int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b, struct nsx_er
 {
 	if (jsonw_check(w, err))
 		return err->rc;
-	if (add_json(b, w->root, -1))
+	if (json_dump_callback(w->root, add_bytes, b, JSON_COMPACT | JSON_ENSURE_ASCII |
+							      JSON_ENCODE_ANY |
+							      JSON_REAL_PRECISION(15)))
 		return nsx_fail(err, NSX_E_NOMEM, "cannot print JSON: out of memory");
 	return 0;
 }
