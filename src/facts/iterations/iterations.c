@@ -396,8 +396,10 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		rc = nsx_project_way(&fd, &fd.v[best], a, &f->iterations, &f->niterations, err);
 	if (!rc && best != NSX_NONE)
 		flag_chosen_ways(&fd, &fd.v[best]);
-	list_loops(f, t, a);
-	rc = rc ?: nsx_find_phases(&fd, err);
+	if (!rc) {
+		list_loops(f, t, a);
+		rc = nsx_find_phases(&fd, err);
+	}
 	free(fd.v);
 	return rc;
 }
