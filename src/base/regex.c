@@ -65,12 +65,18 @@ static const char *end_of_repeat(const char *p)
 	return n && p[n + 1] == '}' ? p + n + 1 : p;
 }
 
-/* The number of ways through a repeat that read no character, from that of its operand. */
+/* The number of ways through a repeat that read no character, from that of its operand: each copy
+ * may be followed by the next one in each way, or may be the last.
+ */
 static double ways_of_repeat(double ways, const char *repeat)
 {
+	double all = ways;
+
 	if (strchr("*?", *repeat))
 		return ways + 1;
-	return copies_of_operand(repeat) > 1 ? ways * (ways + 1) : ways;
+	for (long n = copies_of_operand(repeat); n > 1 && all && all <= MAX_WAYS; n--)
+		all *= ways + 1;
+	return all;
 }
 
 /* The number of ways through two operands in sequence that read no character. */

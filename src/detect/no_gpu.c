@@ -222,13 +222,17 @@ static const char *advise_on(const struct nsx_detect *d, const struct nsx_blamed
 	}
 }
 
-/* "usleep in `load`", "`train`" */
-static const char *blamed_name(const struct nsx_detect *d, const struct nsx_blamed *x)
+/* "usleep in `load`", "`train`"; without `quoted` as data: "usleep in load" */
+static const char *blamed_name(const struct nsx_detect *d, const struct nsx_blamed *x, bool quoted)
 {
 	struct nsx_findings *l = d->found;
-	const char *range = nsx_tell_name(l, nsx_text(d->trace, x->range));
-	const char *call = nsx_tell_name(l, nsx_text_api(l->arena, nsx_text(d->trace, x->call)));
+	const char *range = nsx_text(d->trace, x->range);
+	const char *call = nsx_text_api(l->arena, nsx_text(d->trace, x->call));
 
+	if (quoted) {
+		range = nsx_tell_name(l, range);
+		call = nsx_tell_name(l, call);
+	}
 	return !x->call ? range : x->range ? nsx_tell(l, "%s in %s", call, range) : call;
 }
 
@@ -268,12 +272,12 @@ static int propose_blamed(struct nsx_detect *d, const struct nsx_blamed *x, doub
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
-	const char *name = blamed_name(d, x);
-	const char *what = nsx_tell(l, x->call ? "calls of %s" : "the NVTX range %s", name);
+	const char *what = nsx_tell(l, x->call ? "calls of %s" : "the NVTX range %s",
+				    blamed_name(d, x, true));
 	struct nsx_finding f = {
 		.id = !x->call ? NSX_ID_host_ranges :
 		      x->is_cuda ? NSX_ID_host_calls : NSX_ID_host_os_calls,
-		.subject = name, .device = NSX_NONE, .host = x->call ? x->call : x->range,
+		.subject = blamed_name(d, x, false), .device = NSX_NONE, .host = x->call ? x->call : x->range,
 		.confidence = NSX_CONF_HIGH, .most_ns = x->ns,
 		.title = nsx_tell(l, "%s take%s %s of the %s", what, x->call ? "" : "s",
 				  nsx_text_share(l->arena, x->ns, length_ns),

@@ -232,7 +232,8 @@ static double course_ns(const struct nsx_spread *s)
 }
 
 /* Mean length of a share in the units of a lane or, for a job, of its first one. */
-static double mean_of(const struct nsx_diff *d, unsigned side, uint32_t lane, enum nsx_share share)
+static double step_mean_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
+			   enum nsx_share share)
 {
 	const struct nsx_lane *l = &d->pool[side].lanes[lane == NSX_NONE ? 0 : lane];
 	double ns = 0;
@@ -249,10 +250,10 @@ static void raise_by_host(const struct nsx_diff *d, uint32_t lane, struct nsx_st
 	bool idles = true, waits = true;
 
 	for (unsigned s = 0; s < 2; s++) {
-		double idle_ns = mean_of(d, s, lane, NSX_SHARE_IDLE);
+		double idle_ns = step_mean_of(d, s, lane, NSX_SHARE_IDLE);
 
 		idles &= idle_ns > 0.5 * c->side[s].mean_ns;
-		waits &= idle_ns + mean_of(d, s, lane, NSX_SHARE_COPY) > 0.5 * c->side[s].mean_ns;
+		waits &= idle_ns + step_mean_of(d, s, lane, NSX_SHARE_COPY) > 0.5 * c->side[s].mean_ns;
 	}
 	if (waits)
 		nsx_raise_floor(&c->floor, (idles ? nsx_noise_of_host(&d->totals, NSX_OF_HOST) :
@@ -294,8 +295,8 @@ static void raise_floors(const struct nsx_diff *d, uint32_t lane, struct nsx_ste
 		nsx_raise_floor(&c->floor, NSX_MAX(x->captures, y->captures),
 				"captures of one side differ as much; 3 or more a side would tell");
 	if (d->totals.costs_differ && x->median_ns > 0)
-		nsx_raise_floor(&c->floor, fabs(mean_of(d, 1, lane, NSX_SHARE_IDLE) -
-						mean_of(d, 0, lane, NSX_SHARE_IDLE)) /
+		nsx_raise_floor(&c->floor, fabs(step_mean_of(d, 1, lane, NSX_SHARE_IDLE) -
+						step_mean_of(d, 0, lane, NSX_SHARE_IDLE)) /
 						   x->median_ns, nsx_costs_differ);
 	if (!enough && c->floor.is != nsx_calibrated)
 		raise_by_host(d, lane, c);

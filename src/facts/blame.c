@@ -7,7 +7,7 @@
 #include "facts/outside.h"
 #include "facts/profiler.h"
 
-/* What a thread does at an instant. The threads with the smallest value move the program on. */
+/* The states of a thread at an instant. The threads with the smallest value move the program on. */
 enum level {
 	RUNS,	/* its own code                                              */
 	DOES,	/* a call that does something itself, such as writing a file */
@@ -63,7 +63,7 @@ struct sweep {
 	uint8_t *known; /* by name of an OS call: 1 + enum level; 0: not known yet */
 };
 
-static int64_t least_of(int64_t a, int64_t b, int64_t c)
+static int64_t earliest_of(int64_t a, int64_t b, int64_t c)
 {
 	return NSX_MIN(a, NSX_MIN(b, c));
 }
@@ -94,7 +94,7 @@ static int64_t lane_move(struct sweep *s, struct lane *l, int64_t at_ns)
 		range_ns = nsx_range_end(&t->nvtx, l->range);
 	if (l->next_range < l->range_end)
 		range_ns = NSX_MIN(range_ns, nsx_range_start(&t->nvtx, l->next_range));
-	return NSX_MIN(l->last_ns, least_of(os_ns, call_ns, range_ns));
+	return NSX_MIN(l->last_ns, earliest_of(os_ns, call_ns, range_ns));
 }
 
 static enum level os_level(struct sweep *s, nsx_str name)
@@ -175,20 +175,21 @@ static int lane_end(struct sweep *s, struct lane *l, struct nsx_err *err)
 		return 0;
 	}
 	for (size_t k = 0; l->level == WAITS && k < s->nblamed; k++) {
-		double ns = s->held[k] - l->held_since[k];
-		double *sum = ns > 0 ? nsx_group_value(&s->wait_keys, &s->wait_ns, k, c->call,
-						       "waiting threads", err) : NULL;
+		double *sum;
 
-		if (ns > 0 && !sum)
+		if (s->held[k] <= l->held_since[k])
+			continue;
+		sum = nsx_group_value(&s->wait_keys, &s->wait_ns, k, c->call, "waiting threads",
+				      err);
+		if (!sum)
 			return err->rc;
-		if (sum)
-			*sum += ns;
+		*sum += s->held[k] - l->held_since[k];
 	}
 	return 0;
 }
 
 /* Gives the time up to an instant to the threads that move the program on. */
-static void pass_time(struct sweep *s, int64_t at_ns)
+static void share_time(struct sweep *s, int64_t at_ns)
 {
 	int64_t ns = NSX_MIN(at_ns, s->w.end_ns) - NSX_MAX(s->now_ns, s->w.start_ns);
 	unsigned level = 0;
@@ -252,7 +253,7 @@ static int sweep_once(struct sweep *s, struct nsx_err *err)
 		struct lane *l = &s->v[s->heap[0]];
 		int64_t at_ns = l->until_ns;
 
-		pass_time(s, at_ns);
+		share_time(s, at_ns);
 		if ((l->cell != NSX_NONE && lane_end(s, l, err)) ||
 		    (at_ns < l->last_ns && lane_begin(s, l, at_ns, err)))
 			return err->rc;

@@ -220,7 +220,7 @@ static int list_gaps(const struct measure *s, const struct nsx_spans *busy,
 }
 
 /* Finds the longest gaps of a GPU. calls: start-up. */
-static int find_pauses(const struct measure *s, uint32_t gpu, const struct nsx_spans *calls,
+static int totals_find_pauses(const struct measure *s, uint32_t gpu, const struct nsx_spans *calls,
 		       struct nsx_pause *ret, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &s->t->ops;
@@ -265,7 +265,7 @@ static int add_one_time(struct measure *s, const struct nsx_spans *busy, struct 
 	ncalls = calls.n;
 	nsx_spans_normalise(&calls);
 	for (uint32_t g = 0; g < s->t->ndevices; g++)
-		if (find_pauses(s, g, &calls, s->ret->pauses[g], err))
+		if (totals_find_pauses(s, g, &calls, s->ret->pauses[g], err))
 			return err->rc;
 	rc = list_gaps(s, busy, &calls, &ends, gaps, &n, err);
 	times = nsx_arena_get(s->a, ends.n * sizeof(*times));

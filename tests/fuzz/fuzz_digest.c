@@ -71,7 +71,7 @@ static struct nsx_digest *make_digest(int64_t rank, struct nsx_bytes *b)
 		.arena = a, .rank = rank - next_number(b, 2), .world = next_number(b, 6) - 1,
 		.detail = (unsigned)next_number(b, NSX_NDETAILS),
 		.who = (uint64_t)next_number(b, 4) + 8 * (uint64_t)rank,
-		.host = (uint64_t)next_number(b, 3), .gpu_model = "", .product = "",
+		.host = (uint64_t)next_number(b, 3), .gpu_model = "", .gpu_label = "", .product = "",
 		.schema = "", .unit = "", .peak_bytes = next_number(b, NSX_TIME_MAX) - 1,
 		.utc_ns = next_number(b, NSX_TIME_MAX) - 1,
 		.system_ns = next_number(b, NSX_TIME_MAX) - 1,

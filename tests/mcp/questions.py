@@ -88,7 +88,7 @@ QUESTIONS = [
     ('rtx3060_many_kernels', 'How many kernels are there?', ('nsys_sql', {'sql': 'SELECT count(*) AS n FROM kernel'}),
      [], '"n":%s', 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
     ('cpu_only_sched', 'Was the GPU used?', EXPLAIN, [], 'no GPU work', None),
-    ('osrt_only', 'What does a main thread spend most time in?', EXPLAIN, [], '%s takes',
+    ('osrt_only', 'What does a main thread spend most time in?', EXPLAIN, [], 'calls of %s take',
      '''SELECT value FROM OSRT_API JOIN StringIds ON id = nameId
         WHERE globalTid % 0x1000000 = globalTid / 0x1000000 % 0x1000000
         GROUP BY globalTid, value ORDER BY sum("end" - start) DESC LIMIT 1'''),

@@ -190,7 +190,7 @@ if $python -c 'import pandas, nbconvert, ipykernel' 2>/dev/null; then
 	# The notebook runs in its own folder: beside the package's source, Python would import that source.
 	mkdir tree && cp -r "$root/python" "$root/examples" tree
 	holds 'the notebook runs' env HOME="$work" "$python" -m nbconvert --to notebook --execute --output run.ipynb tree/examples/notebook.ipynb
-	holds 'it shows findings' grep -q 'takes 48 % of the recording' tree/examples/run.ipynb
+	holds 'it shows findings' grep -q 'fwrite in write take 38 % of the recording' tree/examples/run.ipynb
 else
 	part_skipped 'the notebook: nbconvert, ipykernel or pandas is not here (Debian: jupyter-nbconvert, python3-ipykernel, python3-pandas)'
 fi

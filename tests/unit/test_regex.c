@@ -33,6 +33,8 @@ TEST(what_is_refused_says_why)
 		{"(a|b)*a(a|b){200}c", "repeats too much"},
 		{"a{200}{200}{200}", "repeats too much"},
 		{"()+++++", "repeats too much"},
+		{"a*++{1,6}+.", "repeats too much"},
+		{"(a?){1,400}b", "repeats too much"},
 		{")+++++", "has no '('"},
 		{"a)|(b", "has no '('"},
 		{"[(]a)", "has no '('"},

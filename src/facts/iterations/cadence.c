@@ -30,7 +30,7 @@ static uint32_t cadence_key_of(const struct nsx_trace *t, uint32_t op, enum nsx_
 		       NSX_NONE;
 }
 
-/* Of the nodes of one launch keeps the first. Returns how many events are left. */
+/* Keeps the first of the nodes of each launch. Returns how many events are left. */
 static size_t keep_first_nodes(const struct nsx_trace *t, struct event *v, size_t n)
 {
 	size_t kept = 0;
