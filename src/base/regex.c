@@ -74,7 +74,7 @@ static double ways_of_repeat(double ways, const char *repeat)
 
 	if (strchr("*?", *repeat))
 		return ways + 1;
-	for (long n = copies_of_operand(repeat); n > 1 && all && all <= MAX_WAYS; n--)
+	for (long n = copies_of_operand(repeat); n > 1 && all > 0 && all <= MAX_WAYS; n--)
 		all *= ways + 1;
 	return all;
 }
