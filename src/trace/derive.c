@@ -683,7 +683,7 @@ static int derive_match_ops(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_par(l->threads, nparts, match_ops_of_part, &m, err))
 		return err->rc;
 	for (size_t i = l->op_set.n; i-- > 0;)
-		if (l->ops.call[i] != NSX_NONE)
+		if (l->ops.call[i] != NSX_NONE && !(l->ops.flags[i] & NSX_OP_PEER))
 			l->calls.op[l->ops.call[i]] = (uint32_t)i;
 	for (uint32_t d = 0; l->next && d < t->ndevices; d++)
 		if (l->next[d].corr && l->next[d].process != NSX_NONE)
