@@ -148,15 +148,20 @@ static int add_sampled_in_range(struct nsx_detect *d, nsx_str range, struct nsx_
 	const struct nsx_trace *t = d->trace;
 	struct nsx_votes *votes = nsx_new_votes(d);
 	struct nsx_winner hot;
+	struct nsx_window told = nsx_host_window(t);
 	size_t cursor = 0;
 
-	for (uint32_t i = 0; i < t->nvtx.n; i++)
+	for (uint32_t i = 0; i < t->nvtx.n; i++) {
+		uint32_t thread = nsx_nvtx_thread(t, i);
+		struct nsx_span in = {NSX_MAX(nsx_range_start(&t->nvtx, i), told.start_ns),
+				      NSX_MIN(nsx_range_end(&t->nvtx, i), told.end_ns)};
+
+		cursor = i == t->thread[thread].nvtx_at ? 0 : cursor;
 		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
 		    nsx_range_label(t, t->nvtx.name[i]) == range &&
-		    nsx_vote_samples(d, votes, 0, nsx_nvtx_thread(t, i), &cursor,
-				     (struct nsx_span){nsx_range_start(&t->nvtx, i),
-						       nsx_range_end(&t->nvtx, i)}, err))
+		    nsx_vote_samples(d, votes, 0, thread, &cursor, in, err))
 			return err->rc;
+	}
 	hot = nsx_votes_won(votes, 0);
 	if (hot.frame != NSX_NONE)
 		nsx_add_evidence(f, nsx_tell(d->found, say_samples_in_ranges,

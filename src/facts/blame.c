@@ -114,7 +114,7 @@ static enum level os_level(struct sweep *s, nsx_str name)
 	return level;
 }
 
-/* Begins the segment of a lane at an instant. False: the lane has ended. */
+/* Begins the segment of a lane at an instant. */
 static int lane_begin(struct sweep *s, struct lane *l, int64_t at_ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;

@@ -1,0 +1,1 @@
+explain @sampled_on_two --pass findings --md
