@@ -38,11 +38,6 @@ static bool is_wait(enum kind kind)
 {
 	return kind == WAIT || kind == POLL || kind == SMALL_COPY;
 }
-/* Whether the idle time after such calls is their cost. */
-static bool idles_gpu(enum kind kind)
-{
-	return is_wait(kind) || kind == ALLOCATE || kind == LOAD;
-}
 /* The direction of a small copy that a wait waits for. */
 enum way { TO_GPU, TO_HOST, NWAYS };
 /* Known effects of an API call. */
@@ -353,7 +348,9 @@ static int calls_add_call(struct calls *c, size_t call, struct nsx_nvtx_walk *ra
 	if (!is_wait(kind))
 		nsx_add_to(&x->edge_ns, nsx_at_edges(c->edge, c->thread, (struct nsx_span){
 			nsx_call_start(&t->calls, call), nsx_call_end(&t->calls, call)}));
-	if (idles_gpu(kind) && add_cost(c, x, call, range, err))
+	/* the idle time after such a call is its cost */
+	if ((is_wait(kind) || kind == ALLOCATE || kind == LOAD) &&
+	    add_cost(c, x, call, range, err))
 		return err->rc;
 	if (kind == POLL && *last_wait == g)
 		nsx_add_to(&x->between_ns, NSX_MAX(0, nsx_call_start(&t->calls, call) -

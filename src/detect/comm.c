@@ -82,13 +82,6 @@ static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-/* Whether most communication is sends and receives, whose two sides may start at different times.
- */
-static bool is_by_pairs(const struct habit *h)
-{
-	return h->pairs_ns * 2 > h->ns;
-}
-
 /* Whether at most half of communication is exposed, and compute waits for at most a third of it:
  * the rest comes first or last, with nothing to compute beside it. Communication behind a copy that
  * compute waits for is exposed but does not block.
@@ -105,7 +98,8 @@ static void say_why(struct comm *c, const struct habit *h, bool beside, struct n
 {
 	unsigned n = 1, k = 0; /* the first line of evidence is the total */
 	struct nsx_findings *l = c->d->found;
-	bool pairs = is_by_pairs(h), tail = !beside && is_tail(&c->cost);
+	/* mostly sends and receives, whose two sides may start at different times */
+	bool pairs = h->pairs_ns * 2 > h->ns, tail = !beside && is_tail(&c->cost);
 
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_tell(l, say_they_many_tiny_collectives, h->n,

@@ -40,6 +40,7 @@ struct slow {
 	struct nsx_account row; /* the row that departs most; ns: its excess */
 	double class_ns; /* excess of the row's class, or of its cause       */
 	bool does_more;	 /* the row departs by operations that usual iterations do not have */
+	bool prefills;	 /* prefills of an engine are slow, and its usual iterations decode */
 	struct nsx_row_list pauses; /* calls that end a pause                */
 	int64_t paused_ns;
 	/* longest pause of a usual iteration: median over iterations, least over threads */
@@ -141,11 +142,38 @@ static int find_row(struct slow *s, struct nsx_err *err)
 	return 0;
 }
 
+/* Finds out whether nearly all slow iterations and hardly any usual one begin a step that prefills.
+ * The prefills are necessary, and shorter ones would delay the requests that decode by less.
+ */
+static void find_prefills(struct slow *s)
+{
+	const struct nsx_engine_steps *steps = &s->d->measured->steps;
+	size_t n[2] = {0}, all[2] = {0}, i = 0;
+
+	for (size_t k = 0; k < steps->n; k++) {
+		const struct nsx_engine_step *step = &steps->v[k];
+
+		if (step->device != s->d->facts->limiting)
+			continue;
+		while (i < s->n && s->v[i].end_ns <= step->gpu_start_ns)
+			i++;
+		if (i == s->n || step->gpu_start_ns < s->v[i].start_ns || !is_judged(s, i))
+			continue;
+		all[s->v[i].slow]++;
+		n[s->v[i].slow] += step->name.kind == NSX_STEP_PREFILL ||
+				   step->name.kind == NSX_STEP_MIXED;
+	}
+	s->prefills = (double)n[true] > (1 - LITTLE) * (double)all[true] &&
+		      (double)n[false] < LITTLE * (double)all[false];
+}
+
 /* "host code in `step`", or the class or cause if many rows share the excess. */
 static const char *say_row(const struct slow *s)
 {
 	struct nsx_account row = s->row;
 
+	if (s->prefills)
+		return "prefills";
 	if (2.0 * (double)row.ns < s->class_ns) {
 		if (row.cls != NSX_L_IDLE)
 			return nsx_ledger_names[row.cls];
@@ -248,12 +276,6 @@ static int find_all_pauses(struct slow *s, struct nsx_err *err)
 
 /* The finding ------------------------------------------------------------------------*/
 
-/* Whether slow iterations are spread evenly over most of the window. */
-static bool departures_is_even(const struct slow *s)
-{
-	return s->nslow >= RECURS && s->every > 1 && 4 * s->nslow * s->every >= 3 * s->njudged;
-}
-
 /* Whether all iterations from one on to the end are slow: no exception, but a lasting change. */
 static bool lasts_to_end(const struct slow *s)
 {
@@ -266,11 +288,14 @@ static const char *say_slow(const struct slow *s)
 	struct nsx_findings *l = s->d->found;
 	const char *what = say_row(s), *one = s->does_more ? say_does_more_work : say_is_slow;
 	const char *many = s->does_more ? say_do_more_work : say_are_slow;
+	/* Slow iterations are spread evenly over most of the window. */
+	bool are_even = s->nslow >= RECURS && s->every > 1 &&
+			4 * s->nslow * s->every >= 3 * s->njudged;
 
 	return lasts_to_end(s) ?
 		       nsx_tell(l, say_iterations_from_on,
 			       nsx_text_instant(l->arena, s->first->start_ns, 3), many, what) :
-	       departures_is_even(s) ?
+	       are_even ?
 		       nsx_tell(l, say_one_in, nsx_iteration_word(s->d->facts), s->every, one, what) :
 		       nsx_tell(l, "%s %s %s", nsx_text_n(l->arena, s->nslow, "iteration", "iterations"),
 				s->nslow == 1 ? one : many, what);
@@ -282,6 +307,8 @@ static const char *departures_advise(struct slow *s)
 	const char *in = s->nslow == 1 ? "in it" : "in them";
 	struct nsx_window first = {s->first->start_ns, s->first->end_ns};
 
+	if (s->prefills)
+		return say_prefill_in_chunks;
 	if (s->row.cls == NSX_L_IDLE || s->pauses.n)
 		return nsx_tell(l, say_see_what_host_does, in);
 	return s->row.cls == NSX_L_COMM ? say_look_at_when_ranks_arrive :
@@ -319,7 +346,7 @@ static void propose_slow(struct slow *s)
 	struct nsx_findings *l = s->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
-		.confidence = NSX_CONF_MEDIUM, .guess_ns = s->does_more ? 0 : (double)s->excess_ns,
+		.confidence = NSX_CONF_MEDIUM, .guess_ns = s->does_more || s->prefills ? 0 : (double)s->excess_ns,
 		.title = say_slow(s), .recommendation = {departures_advise(s)},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
 			   .at = {{"slow", nsx_bool(true)}}}}};
@@ -379,6 +406,7 @@ static int find_slow(struct nsx_detect *d, struct nsx_err *err)
 	count_slow(&s);
 	if (!s.n || are_fine(&s))
 		return 0;
+	find_prefills(&s);
 	rc = find_row(&s, err) ?: find_all_pauses(&s, err);
 	if (!rc && !waits_for_input(&s))
 		propose_slow(&s);

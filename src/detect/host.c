@@ -185,12 +185,6 @@ static int add_wait(struct waits *s, const struct nsx_detect *d,
 	       nsx_places_add(s->places, thing, host_range_at(s, d, o), NSX_NONE, ns, err);
 }
 
-static bool is_long_wait(const struct nsx_detect *d, const struct nsx_outside *o)
-{
-	return o->end_ns - o->start_ns >= (o->is_mpi ? MPI_WAIT_NS : WAIT_NS) &&
-	       o->start_ns < d->w.end_ns && o->end_ns > d->w.start_ns;
-}
-
 static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct waits *s = nsx_arena_get(d->scratch, sizeof(*s));
@@ -204,7 +198,8 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	if (!nsx_new_array(s->below, d->scratch, d->trace->nvtx.n, "ranges", err))
 		return err->rc;
 	while (!rc && nsx_outside_next(d->trace, &at, &o)) {
-		if (!is_long_wait(d, &o))
+		if (o.end_ns - o.start_ns < (o.is_mpi ? MPI_WAIT_NS : WAIT_NS) ||
+		    o.start_ns >= d->w.end_ns || o.end_ns <= d->w.start_ns)
 			continue;
 		host_go_to(s, d->trace, &o);
 		if (!is_in_call(s, d->trace, &o))

@@ -270,27 +270,16 @@ static int add_stretch(struct launcher *x, struct thread_walk *w, struct stretch
 				(struct nsx_span){s->from_ns, s->to_ns}, err);
 }
 
-/* Whether GPU work at an end of the user's window waits for this thread. If so, its time before its
- * first call counts, and that before its first call after the window.
- */
-static bool is_at_edge(const struct launcher *x, uint32_t thread)
-{
-	return x->edge[0].thread == thread || x->edge[1].thread == thread;
-}
-
-/* Whether the time between two calls belongs to a finding of these calls. */
-static bool has_finding(const struct nsx_detect *d, size_t before, size_t call)
-{
-	return before != SIZE_MAX && nsx_is_librarys(d, before) && nsx_is_librarys(d, call);
-}
-
 static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 				 struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
 	const struct nsx_window *in = &x->d->w;
-	bool is_edge = is_at_edge(x, thread);
+	/* If GPU work at an end of the user's window waits for this thread, its time before its
+	 * first call counts, and that before its first call after the window.
+	 */
+	bool is_edge = x->edge[0].thread == thread || x->edge[1].thread == thread;
 	struct thread_walk w = {.thread = thread,
 				.helper = th->launches || !x->has_launcher ? NSX_NONE : thread,
 				.before = SIZE_MAX};
@@ -317,7 +306,9 @@ static int host_code_walk_thread(struct launcher *x, uint32_t thread, uint32_t *
 		if (w.helper == NSX_NONE && queues_work(x->d, i) && start_ns < in->end_ns &&
 		    count_launch(x, i, err))
 			return err->rc;
-		if (s.from_ns < s.to_ns && !has_finding(x->d, w.before, i) &&
+		/* time between two calls of a library belongs to a finding of these calls */
+		if (s.from_ns < s.to_ns && !(w.before != SIZE_MAX &&
+		    nsx_is_librarys(x->d, w.before) && nsx_is_librarys(x->d, i)) &&
 		    add_stretch(x, &w, &s, err))
 			return err->rc;
 		if (start_ns >= in->end_ns)
@@ -346,14 +337,6 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 					   say_take_code_off_launching;
 	if (!is_seen)
 		f->recommendation[1] = say_see_what_capture_with_nvtx;
-}
-
-/* A frame of the program's own code or of its libraries, in words; NULL for any other frame. */
-static const char *own_site(struct nsx_detect *d, uint32_t frame)
-{
-	return frame == NSX_NONE ||
-	       d->trace->frame[frame].origin > NSX_ORIGIN_LIBRARY ?
-		       NULL : nsx_frame_words(d, frame);
 }
 
 /* The thread that has twice as much of this code as the other launching threads have on average;
@@ -410,13 +393,23 @@ static void tell_thread(struct launcher *x, const struct code *c,
 					    most->weight == most->all ? "all" : ns));
 }
 
+/* Whether the thread of the first stretch names its steps: it is in a step or between two. */
+static bool names_steps(const struct nsx_detect *d, const struct code *c)
+{
+	const struct nsx_engine_steps *steps = &d->measured->steps;
+
+	return c->rows.calls.n && NSX_ANY(i, steps->n, steps->v[i].thread ==
+					  nsx_call_thread(d->trace, c->rows.calls.v[0]));
+}
+
 /* "host code between CUDA calls: step", or the preceding wait if no code is known. */
 static const char *say_title(struct launcher *x, const struct code *c, const char *code,
 			     const char *helper, const char *after)
 {
 	struct nsx_findings *l = x->d->found;
 	struct nsx_winner most = host_code_most_of(x, c);
-	const char *where = code ?: x->d->trace->nvtx.n ? "outside NVTX ranges" : after;
+	const char *where = code ?: names_steps(x->d, c) ? "from one step to the next" :
+			    x->d->trace->nvtx.n ? "outside NVTX ranges" : after;
 	const char *place = nsx_tell(l, "%s%s%s", code ? ": " : where ? ", " : "", where ?: "",
 				     host_code_say_whose(x, c, &most));
 
@@ -449,7 +442,10 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *path = nsx_range_path(d, c->range);
 	struct nsx_winner hot = nsx_votes_won(x->hot, (uint32_t)(c - x->code));
 	struct nsx_winner most = host_code_most_of(x, c);
-	const char *site = own_site(d, hot.frame);
+	/* a frame of the program's own code or of its libraries */
+	const char *site = hot.frame == NSX_NONE ||
+			   d->trace->frame[hot.frame].origin > NSX_ORIGIN_LIBRARY ?
+				   NULL : nsx_frame_words(d, hot.frame);
 	const char *code = d->trace->npython ? site ?: path : path ?: site;
 	const char *helper = c->helper == NSX_NONE ? NULL : host_code_thread(d, c->helper);
 	/* The launching thread waits for the helper's code, not only for its copies. */

@@ -511,15 +511,6 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	return 0;
 }
 
-/* Advice on a narrower type. Tensor cores before compute capability 8.0 take neither TF32 nor BF16.
- */
-static const char *narrower_type(const struct kernels *k, struct arch gpu)
-{
-	if (gpu.major < 8)
-		return k->d->is_pytorch ? say_use_fp16_torch_autocast : say_use_fp16_cublas_compute;
-	return k->d->is_pytorch ? say_allow_tf32_torch_set : say_allow_tf32_cublas_compute;
-}
-
 /* Adds the names of the group's kernels as evidence. */
 static void tell_kin(struct kernels *k, const struct kin *kin, struct nsx_finding *f)
 {
@@ -565,7 +556,10 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		gpu.is_least ? "at least " : "", ratio);
 	if (kernels_tell_place(k, false, kin.first, NULL, &f, err))
 		return err->rc;
-	f.recommendation[0] = narrower_type(k, gpu);
+	/* Tensor cores before compute capability 8.0 take neither TF32 nor BF16. */
+	f.recommendation[0] = gpu.major < 8 ?
+		k->d->is_pytorch ? say_use_fp16_torch_autocast : say_use_fp16_cublas_compute :
+		k->d->is_pytorch ? say_allow_tf32_torch_set : say_allow_tf32_cublas_compute;
 	nsx_found(l, &f);
 	*told = kin.first == &k->names.v[0];
 	return 0;

@@ -377,12 +377,6 @@ static int cmp_parts(const void *a, const void *b)
 	return NSX_CMP(part_ns(y), part_ns(x)) ?: NSX_CMP(x->window.start_ns, y->window.start_ns);
 }
 
-static bool phases_has_end(const struct nsx_report *r, const char *name)
-{
-	return NSX_ANY(i, r->found.n, r->found.v[i].id == NSX_ID_other_phase &&
-				      !strcmp(r->found.v[i].subject, name));
-}
-
 int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 		      const char ***ret, struct nsx_err *err)
 {
@@ -404,7 +398,8 @@ int nsx_list_unjudged(const struct nsx_report *r, const struct nsx_measured *m,
 	for (unsigned i = 0; i < ARRAY_LEN(ends); i++) {
 		v[n] = (struct part){NULL, ends[i], end[i]};
 		n += part_ns(&v[n]) > 0 && (double)part_ns(&v[n]) >= least_ns &&
-		     !phases_has_end(r, ends[i]);
+		     !NSX_ANY(k, r->found.n, r->found.v[k].id == NSX_ID_other_phase &&
+					     !strcmp(r->found.v[k].subject, ends[i]));
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_parts);
 	n = NSX_MIN(n, TOLD);

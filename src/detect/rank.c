@@ -479,13 +479,6 @@ static int apply_all(struct pricing *p, struct nsx_err *err)
 /* Sorts findings of one key together, the most expensive first, because only that one stays. */
 NSX_ORDER(cmp_kin, struct item, TEXT(f->key), DOWN(f->headroom_ns), UP(order));
 
-static void merge_kin(struct pricing *p)
-{
-	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_kin);
-	for (size_t i = 1; i < p->n; i++)
-		p->v[i].gone |= !strcmp(p->v[i].f->key, p->v[i - 1].f->key);
-}
-
 /* Ranking ------------------------------------------------------------------------*/
 
 /* The worth of a finding: the gain that it adds to the findings above it, or to the certain part of
@@ -628,7 +621,9 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	}
 	if (price_alone(p, err))
 		return err->rc;
-	merge_kin(p);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_kin);
+	for (size_t i = 1; i < p->n; i++)
+		p->v[i].gone |= !strcmp(p->v[i].f->key, p->v[i - 1].f->key);
 	drop_harmless(p);
 	if (apply_all(p, err))
 		return err->rc;
