@@ -131,8 +131,7 @@ static void take_gain(struct pricing *p, struct item *x, const struct nsx_gain *
 	f->high_ns = cap_price_ns(f, (double)g->high_ns);
 	if (alone != NSX_NONE) {
 		f->only = nsx_pid_label(p->trace, alone);
-		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_it_is_process, f->only,
-			nsx_text_ns(p->l->arena, f->headroom_ns)));
+		nsx_insert_evidence(f, 1, nsx_tell(p->l, say_it_is_process, f->only));
 	}
 	f->confidence = NSX_MIN(f->confidence, g->confidence);
 	f->set = g->set;

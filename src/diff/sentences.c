@@ -30,7 +30,7 @@ const char *nsx_unit_word(const struct nsx_diff *d)
 {
 	static const char *const words[NSX_NWAYS] = {
 		[NSX_WAY_NONE] = "step", [NSX_WAY_NVTX] = "range",
-		[NSX_WAY_SEQUENCE] = "block of kernels",
+		[NSX_WAY_SEQUENCE] = "repetition",
 		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
 		[NSX_WAY_GAPS] = "step", [NSX_WAY_KERNEL] = "period",
 		[NSX_WAY_LAUNCH] = "launch",

@@ -539,9 +539,8 @@ static void totals_add_work(struct nsx_buf *b, const struct nsx_diff *d, struct 
 
 	for (uint32_t l = 1; l < d->nlanes; l++)
 		more = nsx_repeats_more(d, l, whole) == more ? more : 0;
-	nsx_buf_adds(b, c->same_work && c->same_threads && !c->same_bytes ?
-						    "same threads, other copies: " :
-			c->same_work ? "same work: " :
+	nsx_buf_adds(b, c->same_work ? !c->same_bytes ? "same threads, other copies: " :
+			!c->same_threads ? "same copies, other threads: " : "same work: " :
 			nsx_hides_work(d) ? "kernels in CUDA graphs are not counted: " :
 			nsx_has_same_steps(d) ? "the same steps by other kernels: " :
 			!more ? "other work: " : differs[whole][more < 0]);

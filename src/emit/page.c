@@ -275,8 +275,8 @@ static const char *say_additional_gain(struct page *p, const struct nsx_first_pa
 }
 
 /* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
- * fits. The first line is always whole, and the assumption of an assumed price is always shown, if
- * need be instead of the place.
+ * fits. The first line is always whole. The assumption of an assumed price is always shown, if need
+ * be instead of the place; so is the process that alone wins a price.
  */
 static void add_place_and_evidence(struct page *p, const struct nsx_first_page *x,
 				   const struct nsx_finding *f)
@@ -284,9 +284,10 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 	const char *rest = say_additional_gain(p, x, f);
 	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
+	bool is_about_price = f->is_assumed || f->only; /* the second line of evidence is */
 
 	if (any && strlen("from ; ") + plain_chars(f->place) + plain_chars(f->evidence[0]) +
-			   (f->is_assumed ? strlen(". ") + plain_chars(f->evidence[1]) : 0) > left)
+			   (is_about_price ? strlen(". ") + plain_chars(f->evidence[1]) : 0) > left)
 		any = false;
 	if (any) {
 		page_put(p, "from ");
@@ -297,7 +298,7 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 		if (f->place && nsx_ends_with(f->evidence[k], f->place))
 			continue; /* the finding's first line already shows it */
 		n = strlen("; ") + plain_chars(f->evidence[k]);
-		if (told && n > left)
+		if (told && n > left && !(k == 1 && f->only))
 			continue;
 		/* Figures continue the sentence about the place; a sentence stands alone. */
 		page_put(p, !told && !any ? "" :

@@ -104,7 +104,7 @@ def same(ours, file):
 fix = sys.argv[1] + "/"
 change = nsx.diff(fix + "diff_before.sqlite", [fix + "diff_slower.sqlite"], unit="auto")
 same(change.json, "diff.json")
-assert "a block of kernels" in change.verdict, change.verdict
+assert "a repetition" in change.verdict, change.verdict
 assert "# " in change.markdown and len(change.tables) >= 5 and any(map(len, change.tables.values())), change.tables
 ranks = nsx.fleet(fix + "two_rank_straggler.sqlite")
 same(ranks.json, "fleet.json")
