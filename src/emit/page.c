@@ -249,13 +249,14 @@ static void add_price(struct page *p, const struct nsx_first_page *x, const stru
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(&p->line, "−%s (%s%s, %s%s", nsx_text_ns(p->a, f->headroom_ns),
+	nsx_buf_printf(&p->line, "−%s (%s%s, %s%s%s", nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns), f->step_ns > 0 ?
 		       nsx_arena_printf(p->a, ", %s a step", nsx_text_ns(p->a, f->step_ns)) : "",
 		       nsx_price_names[f->price],
 		       nsx_is_open(f) ? ", at most" :
 		       f->is_least && f->price == NSX_PRICE_MEASURED ?
-				     ", at least" : "");
+				     ", at least" : "",
+		       f->only ? nsx_arena_printf(p->a, ", for process %s", f->only) : "");
 	page_put(p, ")  ");
 }
 
@@ -276,7 +277,7 @@ static const char *say_additional_gain(struct page *p, const struct nsx_first_pa
 
 /* Adds the place, unless the title has it, and the evidence: the first line, and another one if it
  * fits. The first line is always whole. The assumption of an assumed price is always shown, if need
- * be instead of the place; so is the process that alone wins a price.
+ * be instead of the place. The process that wins the price stands beside the price.
  */
 static void add_place_and_evidence(struct page *p, const struct nsx_first_page *x,
 				   const struct nsx_finding *f)
@@ -284,10 +285,10 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 	const char *rest = say_additional_gain(p, x, f);
 	size_t left = PLAIN_CHARS - strlen("   ") - (rest ? strlen(rest) : 0), n;
 	bool any = f->place && !strstr(f->title, f->place);
-	bool is_about_price = f->is_assumed || f->only; /* the second line of evidence is */
+	unsigned assumption = f->only ? 2 : 1;
 
 	if (any && strlen("from ; ") + plain_chars(f->place) + plain_chars(f->evidence[0]) +
-			   (is_about_price ? strlen(". ") + plain_chars(f->evidence[1]) : 0) > left)
+			   (f->is_assumed ? strlen(". ") + plain_chars(f->evidence[assumption]) : 0) > left)
 		any = false;
 	if (any) {
 		page_put(p, "from ");
@@ -298,7 +299,7 @@ static void add_place_and_evidence(struct page *p, const struct nsx_first_page *
 		if (f->place && nsx_ends_with(f->evidence[k], f->place))
 			continue; /* the finding's first line already shows it */
 		n = strlen("; ") + plain_chars(f->evidence[k]);
-		if (told && n > left && !(k == 1 && f->only))
+		if (told && (n > left || (k == 1 && f->only)))
 			continue;
 		/* Figures continue the sentence about the place; a sentence stands alone. */
 		page_put(p, !told && !any ? "" :
