@@ -11,20 +11,15 @@ enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
        SPECS_SPEC = 1, SPEC_UNIT = 7, UNIT_BYTE = 7,
        VALUE_INT = 2, VALUE_REAL = 3 };
 
-static uint32_t gpu_of_counter_group(struct nsx_conv *c, uint32_t group)
-{
-	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
-
-	return key->w[0] == NSX_G_METRIC ? key->w[1] & 0xff : nsx_pf_gpu(c, key->w[1], key->w[2]);
-}
-
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_counter_sample *s)
 {
 	struct nsx_pf *pf = c->pf;
+	const struct nsx_key *key = &c->tracks.group_keys.keys[s->group];
 
 	nsx_pf_to_counters(c, s->at_ns);
 	nsx_pf_open_packet(c, s->at_ns, NSX_PF_GPU_COUNTERS);
-	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of_counter_group(c, s->group));
+	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, key->w[0] == NSX_G_METRIC ? key->w[1] & 0xff :
+		    nsx_pf_gpu(c, key->w[1], key->w[2]));
 }
 
 /* The id of a counter. Ids are unique over all GPUs and traces, and begin at 1. */

@@ -63,16 +63,11 @@ struct sweep {
 	uint8_t *known; /* by name of an OS call: 1 + enum level; 0: not known yet */
 };
 
-static int64_t earliest_of(int64_t a, int64_t b, int64_t c)
-{
-	return NSX_MIN(a, NSX_MIN(b, c));
-}
-
 /* Moves a lane's cursors to an instant. Returns the next one at which something changes. */
 static int64_t lane_move(struct sweep *s, struct lane *l, int64_t at_ns)
 {
 	const struct nsx_trace *t = s->t;
-	int64_t os_ns = INT64_MAX, call_ns = INT64_MAX, range_ns = INT64_MAX;
+	int64_t next_ns = l->last_ns;
 
 	while (l->os < l->os_end && t->osrt.end_ns[l->os] <= at_ns)
 		l->os++;
@@ -84,17 +79,17 @@ static int64_t lane_move(struct sweep *s, struct lane *l, int64_t at_ns)
 	while (l->range != NSX_NONE && nsx_range_end(&t->nvtx, l->range) <= at_ns)
 		l->range = nsx_range_around(&s->f->nvtx, l->range);
 	if (l->os < l->os_end)
-		os_ns = t->osrt.start_ns[l->os] > at_ns ? t->osrt.start_ns[l->os] :
-							  t->osrt.end_ns[l->os];
+		next_ns = NSX_MIN(next_ns, t->osrt.start_ns[l->os] > at_ns ?
+				  t->osrt.start_ns[l->os] : t->osrt.end_ns[l->os]);
 	if (l->call < l->call_end)
-		call_ns = nsx_call_start(&t->calls, l->call) > at_ns ?
+		next_ns = NSX_MIN(next_ns, nsx_call_start(&t->calls, l->call) > at_ns ?
 				  nsx_call_start(&t->calls, l->call) :
-				  nsx_call_end(&t->calls, l->call);
+				  nsx_call_end(&t->calls, l->call));
 	if (l->range != NSX_NONE)
-		range_ns = nsx_range_end(&t->nvtx, l->range);
+		next_ns = NSX_MIN(next_ns, nsx_range_end(&t->nvtx, l->range));
 	if (l->next_range < l->range_end)
-		range_ns = NSX_MIN(range_ns, nsx_range_start(&t->nvtx, l->next_range));
-	return NSX_MIN(l->last_ns, earliest_of(os_ns, call_ns, range_ns));
+		next_ns = NSX_MIN(next_ns, nsx_range_start(&t->nvtx, l->next_range));
+	return next_ns;
 }
 
 static enum level os_level(struct sweep *s, nsx_str name)

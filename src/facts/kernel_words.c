@@ -158,18 +158,16 @@ static enum nsx_dtype type_of(struct text word)
 	return NSX_D_NONE;
 }
 
-static bool is_float(enum nsx_dtype type)
-{
-	return type >= NSX_D_F64 && type <= NSX_D_C128;
-}
-
 static enum nsx_dtype first_float_type(struct text args)
 {
 	struct nsx_word w;
 
-	while (kernel_words_next_word(&args, &w))
-		if (is_float(type_of((struct text){w.p, w.n})))
-			return type_of((struct text){w.p, w.n});
+	while (kernel_words_next_word(&args, &w)) {
+		enum nsx_dtype type = type_of((struct text){w.p, w.n});
+
+		if (type >= NSX_D_F64 && type <= NSX_D_C128)
+			return type;
+	}
 	return NSX_D_NONE;
 }
 

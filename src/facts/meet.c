@@ -135,13 +135,6 @@ static int read_rank_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val
 	return 0;
 }
 
-static int read_ranks(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
-{
-	nsx_few(x->r->rank, a, x->t->nprocesses);
-	memset(x->r->rank, 0xff, x->t->nprocesses * sizeof(*x->r->rank)); /* -1: unknown */
-	return nsx_view_each(x->t->schema, mpi_rank, read_rank_row, x, err, global_tid, rank);
-}
-
 /* Marks MPI calls that make CUDA calls, because nobody knows what those wait for. */
 static void mark_calls_with_cuda(struct matching *x)
 {
@@ -572,8 +565,11 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 		return err->rc;
 	if (ret->ncalls) {
 		mark_calls_with_cuda(&x);
+		nsx_few(ret->rank, a, t->nprocesses);
+		memset(ret->rank, 0xff, t->nprocesses * sizeof(*ret->rank)); /* -1: unknown */
 		if (nsx_new_arrays(a, ret->ncalls, "MPI calls", err, ret->last_ns) ||
-		    read_ranks(&x, a, err) || meet_match_all(&x, err))
+		    nsx_view_each(t->schema, mpi_rank, read_rank_row, &x, err, global_tid, rank) ||
+		    meet_match_all(&x, err))
 			return err->rc;
 	}
 	return keep_meeting_calls(&x, a, err);

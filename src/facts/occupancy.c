@@ -17,20 +17,6 @@ enum { IMPLAUSIBLE = 1 << 20 };
 /* cudaOccRegAllocationGranularity: a warp gets registers in units of 256, from 3.x on. */
 enum { REGISTER_UNIT = 256 };
 
-/* cudaOccSubPartitionsPerMultiprocessor: the register file is divided, and a
- * warp's registers lie in one part. GP100 (6.0) has two parts.
- */
-static int64_t sub_partitions(const struct nsx_sm *sm)
-{
-	return sm->major == 6 && sm->minor == 0 ? 2 : 4;
-}
-
-/* cudaOccSMemAllocationGranularity: 256 bytes from 3.x to 7.x, then 128. */
-static int64_t shared_unit(const struct nsx_sm *sm)
-{
-	return sm->major >= 8 ? 128 : 256;
-}
-
 /* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system reserves 1 KiB of each block's
  * shared memory (CUDA C++ programming guide, shared memory of compute capability 8.x).
  */
@@ -45,7 +31,10 @@ static int64_t shared_reserved(const struct nsx_sm *sm)
 static int64_t blocks_by_registers(const struct nsx_sm *sm, int64_t registers,
 				   int64_t warps, int64_t unlimited)
 {
-	int64_t parts = sub_partitions(sm);
+	/* cudaOccSubPartitionsPerMultiprocessor: the register file is divided, and a warp's
+	 * registers lie in one part. GP100 (6.0) has two parts.
+	 */
+	int64_t parts = sm->major == 6 && sm->minor == 0 ? 2 : 4;
 	int64_t of_block = sm->registers_per_block > 0 ? sm->registers_per_block : sm->registers;
 	int64_t of_warp = round_up(registers * sm->threads_per_warp, REGISTER_UNIT);
 
@@ -59,7 +48,9 @@ static int64_t blocks_by_registers(const struct nsx_sm *sm, int64_t registers,
 /* cudaOccMaxBlocksPerSMSmemLimit, with the largest carve-out. */
 static int64_t blocks_by_shared(const struct nsx_sm *sm, int64_t bytes, int64_t unlimited)
 {
-	int64_t of_block = round_up(bytes + shared_reserved(sm), shared_unit(sm));
+	/* cudaOccSMemAllocationGranularity: 256 bytes from 3.x to 7.x, then 128. */
+	int64_t unit = sm->major >= 8 ? 128 : 256;
+	int64_t of_block = round_up(bytes + shared_reserved(sm), unit);
 
 	return of_block ? sm->shared_bytes / of_block : unlimited;
 }

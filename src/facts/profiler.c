@@ -152,13 +152,6 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_pr
 	return !cmp_by_name(x, y);
 }
 
-static int profiler_read_rows(const struct nsx_trace *t, struct rows *p, struct nsx_err *err)
-{
-	return nsx_view_each(t->schema, profiler_overhead, profiler_on_row, p, err,
-			     start_ns, end_ns, global_tid, name) ?:
-	       profiler_resolve(t->schema, p, err) ?: add_cupti_overheads(t, p, err);
-}
-
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		       struct nsx_arena *a, struct nsx_err *err)
 {
@@ -171,7 +164,9 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 	    !nsx_has_view(t->schema, NSX_VIEW_overhead))
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
-	rc = profiler_read_rows(t, &p, err);
+	rc = nsx_view_each(t->schema, profiler_overhead, profiler_on_row, &p, err,
+			   start_ns, end_ns, global_tid, name) ?:
+	     profiler_resolve(t->schema, &p, err) ?: add_cupti_overheads(t, &p, err);
 	if (!rc)
 		x->most_lost_ns = most_lost_by_thread(t, &p);
 	rc = rc ?: merge_by_thread(t, &p, &x->of_thread, err) ?:

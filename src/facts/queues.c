@@ -9,12 +9,6 @@ static bool queues_is_queued(const struct nsx_trace *t, uint32_t op)
 	return call != NSX_NONE && nsx_call_op(&t->calls, call) == op && nsx_op_counts(t, op);
 }
 
-static int64_t call_start_of_op(const struct nsx_trace *t, uint32_t op)
-{
-	return NSX_MIN(nsx_call_start(&t->calls, nsx_op_call(&t->ops, op)),
-		       nsx_op_start(&t->ops, op));
-}
-
 static void sort_if_needed(int64_t *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -39,7 +33,8 @@ int nsx_queues_build(const struct nsx_trace *t, uint32_t device,
 		 queues_is_queued(t, first + i) ? nsx_op_stream(&t->ops, first + i) : NSX_NONE);
 	for (size_t k = 0; k < n; k++) {
 		q->op[k] += first;
-		q->called_ns[k] = call_start_of_op(t, q->op[k]);
+		q->called_ns[k] = NSX_MIN(nsx_call_start(&t->calls, nsx_op_call(&t->ops, q->op[k])),
+					  nsx_op_start(&t->ops, q->op[k]));
 	}
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		sort_if_needed(q->called_ns + q->at[s], q->at[s + 1] - q->at[s]);

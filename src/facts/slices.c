@@ -103,14 +103,6 @@ static int list_stretched(const struct nsx_trace *t, const struct nsx_device *de
 	return 0;
 }
 
-/* Whether most lengths are nearly equal. */
-static bool are_equal(int64_t *v, size_t n)
-{
-	double low = nsx_quantile(v, n, 0.1), high = nsx_quantile(v, n, 0.75);
-
-	return high <= EQUAL * low;
-}
-
 /* Whether the kernel that ends the middle gap mostly ends a gap when it runs. Then the program
  * itself waits there, for another stream or process. A slice may end anywhere.
  */
@@ -141,7 +133,8 @@ int nsx_find_slices(const struct nsx_trace *t, uint32_t device, struct nsx_windo
 	for (size_t i = 0; i < x.n; i++)
 		nsx_add_to(&sum_ns, x.ns[i]);
 	if (x.n < FEWEST || (double)sum_ns < SLICES_SHARE * (double)(w.end_ns - w.start_ns) ||
-	    !are_equal(x.ns, x.n) || are_at_one_kernel(t, dev, w, &x))
+	    nsx_quantile(x.ns, x.n, 0.75) > EQUAL * nsx_quantile(x.ns, x.n, 0.1) ||
+	    are_at_one_kernel(t, dev, w, &x))
 		return 0;
 	ret->n = x.ngaps;
 	ret->nstretched = x.n - x.ngaps;

@@ -49,15 +49,6 @@ static int read_counter_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx
 
 NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name), TEXT(type_name));
 
-static int metrics_read_names(struct names *names, struct nsx_err *err)
-{
-	int rc = nsx_view_each(names->t->schema, gpu_metric_info, read_counter_info, names,
-			       err, type_id, metric_id, source_id, type_name, metric_name);
-
-	nsx_sort(names->v, names->n, sizeof(*names->v), cmp_info);
-	return rc;
-}
-
 /* The first entry of the type at or after (type, metric), or NULL. */
 static const struct info *find_info(const struct names *names, int64_t type, int64_t metric)
 {
@@ -454,8 +445,10 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
 		return 0;
 	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
-	rc = metrics_read_names(&names, err) ?:
-	     build_scope_spans(&names, f, err) ?:
+	rc = nsx_view_each(t->schema, gpu_metric_info, read_counter_info, &names, err,
+			   type_id, metric_id, source_id, type_name, metric_name);
+	nsx_sort(names.v, names.n, sizeof(*names.v), cmp_info);
+	rc = rc ?: build_scope_spans(&names, f, err) ?:
 	     metrics_build(&names, &r, o->threads, o->progress, err);
 	if (nsx_is_damage(rc)) {
 		r.m->damage = nsx_arena_strdup(a, err->msg);

@@ -60,11 +60,6 @@ static bool looks_like_wait(const struct build *b, uint32_t call, uint32_t op)
 	       IDLES * (double)wait_ns;
 }
 
-static bool fills_most_waits(const struct awaits *x)
-{
-	return x->n >= OFTEN && (double)x->awaits_ns >= MOST * (double)x->all_ns;
-}
-
 int model_await(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -100,10 +95,11 @@ int model_await(struct build *b, struct nsx_err *err)
 	}
 	for (size_t k = 0; k < n; k++) {
 		struct model_await x = m->await[k];
-		const struct awaiting *y = &of[b->thread[x.call]];
+		const struct awaiting *of_thread = &of[b->thread[x.call]];
+		const struct awaits *y = model_pause_ns(m, x.call) >= LEAST_NS ?
+						 &of_thread->traced : &of_thread->gaps;
 
-		if (!fills_most_waits(model_pause_ns(m, x.call) >= LEAST_NS ? &y->traced :
-				      &y->gaps))
+		if (y->n < OFTEN || (double)y->awaits_ns < MOST * (double)y->all_ns)
 			continue;
 		m->call[x.call].flags = (uint16_t)((m->call[x.call].flags & ~CALL_OUTSIDE) | CALL_AWAITS);
 		m->await[m->nawaits++] = x;

@@ -47,18 +47,6 @@ static int list_threads(struct build *b, struct threads *x, struct nsx_err *err)
 	return 0;
 }
 
-/* The index in x->call of the thread's last call that ended by at_ns; x->at[thread] - 1 if there is
- * none.
- */
-static uint32_t last_call_ended_by(const struct build *b, const struct threads *x,
-				   uint32_t thread, int64_t at_ns)
-{
-	uint32_t lo = NSX_SEARCH(x->at[thread], x->at[thread + 1], mid,
-				 b->m->call[x->call[mid]].end_ns <= at_ns);
-
-	return lo - 1;
-}
-
 /* The call of another thread that ended in the gap before this call and handed over to it;
  * NSX_NONE: none. After that call its thread must make no call for twice the time of the hand-over.
  * Threads that wait for a lock do not hand over, because without the lock both would continue.
@@ -75,24 +63,25 @@ static uint32_t find_handing_call(const struct build *b, const struct threads *x
 
 	*ret_any = false;
 	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
-		uint32_t other = x->launcher[p][k], i;
+		uint32_t other = x->launcher[p][k], next;
 		const struct model_call *y;
 
 		if (other == h)
 			continue;
-		i = last_call_ended_by(b, x, other, c->start_ns);
-		if (i + 1 == x->at[other])
+		next = NSX_SEARCH(x->at[other], x->at[other + 1], mid,
+				  v[x->call[mid]].end_ns <= c->start_ns);
+		if (next == x->at[other])
 			continue;
-		y = &v[x->call[i]];
+		y = &v[x->call[next - 1]];
 		*ret_any |= y->end_ns > gap.start_ns;
 		if (y->end_ns <= best_ns ||
 		    span_list_within(locks, h, (struct nsx_span){
 			    y->end_ns, c->start_ns}))
 			continue;
-		if (i + 1 < x->at[other + 1] &&
-		    v[x->call[i + 1]].start_ns - c->start_ns < 2 * (c->start_ns - y->end_ns))
+		if (next < x->at[other + 1] &&
+		    v[x->call[next]].start_ns - c->start_ns < 2 * (c->start_ns - y->end_ns))
 			continue;
-		best = x->call[i];
+		best = x->call[next - 1];
 		best_ns = y->end_ns;
 	}
 	return best;
@@ -153,18 +142,6 @@ static bool is_blocking_os(const char *name)
 	return !strncmp(name, "poll", 4) || nsx_osrt_sleeps(name);
 }
 
-static bool is_lock(const char *name)
-{
-	return strstr(name, "mutex") || strstr(name, "rwlock");
-}
-
-/* Whether an OS call waits for a child process. Such a wait ends sooner if the child's work does.
- */
-static bool waits_for_child(const char *name)
-{
-	return strstr(name, "waitpid") || strstr(name, "wait4");
-}
-
 struct kinds { /* waits by cause */
 	struct span_list inside; /* waits for parts of the program: other ranks (all of MPI) and
 				    child processes                          */
@@ -179,12 +156,14 @@ static int host_add_waits(const struct build *b, const struct threads *x,
 	struct nsx_outside o;
 
 	for (size_t at = 0; nsx_outside_next(t, &at, &o);) {
+		const char *name = nsx_text(t, o.name);
+
 		if (x->at[o.thread] == x->at[o.thread + 1] ||
 		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
-		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
+		    (!o.is_mpi && !is_blocking_os(name)))
 			continue;
-		kind = o.is_mpi || waits_for_child(nsx_text(t, o.name)) ? &k->inside :
-		       is_lock(nsx_text(t, o.name)) ? &k->locks : NULL;
+		kind = o.is_mpi || strstr(name, "waitpid") || strstr(name, "wait4") ? &k->inside :
+		       strstr(name, "mutex") || strstr(name, "rwlock") ? &k->locks : NULL;
 		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
 		    (kind && span_list_add(kind, o.thread, o.start_ns, o.end_ns, err)))
 			return err->rc;

@@ -462,14 +462,6 @@ static int64_t stream_gap_of(const struct learner *l, const struct model_op *p,
 	return least == NEVER ? ns : NSX_MIN(ns, NSX_MAX(least, 0));
 }
 
-/* The typical gap between kernels; a default if there are too few consecutive kernels. */
-static int64_t usual_kernel_gap(const struct learner *l)
-{
-	int64_t ns = typical_gap(l, KERNELS);
-
-	return ns == NEVER ? DEFAULT_GAP_NS : ns;
-}
-
 /* The typical time from the end of awaited work to the end of the call. A call that queued this
  * work may have work of its own then, so its time has no upper limit.
  */
@@ -882,7 +874,9 @@ int model_learn(struct build *b, struct nsx_err *err)
 
 	if (!rc) {
 		m->launch_ns = usual_launch(&l);
-		m->kernel_gap_ns = usual_kernel_gap(&l);
+		m->kernel_gap_ns = typical_gap(&l, KERNELS);
+		if (m->kernel_gap_ns == NEVER) /* too few consecutive kernels */
+			m->kernel_gap_ns = DEFAULT_GAP_NS;
 		set_call_weights(&l);
 		rc = set_op_weights(&l, err);
 	}

@@ -82,13 +82,6 @@ int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device)
 	return sum_ns;
 }
 
-static bool is_sendrecv(const struct nsx_model *m, const struct model_team *team)
-{
-	uint32_t row = m->op[m->member[team->at]].row;
-
-	return nsx_op_launch(m->t, row)->op == NSX_COMM_SENDRECV;
-}
-
 /* Divides n, a number of events in the window, by the number of the device's iterations in it. */
 static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t n)
 {
@@ -119,8 +112,11 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 	if (nsx_new_arrays(scratch, m->nteams, "transfers", err, v, sum_ns, other_ns, most_ns))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nteams; k++) {
+		uint32_t row;
+
 		v[n] = wait_in_collective(m, &m->team[k], device);
-		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
+		row = m->op[m->member[m->team[k].at]].row;
+		n += v[n] >= 0 && nsx_op_launch(m->t, row)->op == NSX_COMM_SENDRECV;
 	}
 	period = each_iteration(m, device, n);
 	/* The median iteration is used, because an extra transfer makes an iteration differ
