@@ -51,12 +51,11 @@ struct build {
 };
 
 /* Builds the facts that depend on each other, in order. */
-static int build_dependent_facts(const struct build *b, struct nsx_arena *a NSX_UNUSED,
+static int build_dependent_facts(struct nsx_facts *f, const struct nsx_trace *t,
+				 const struct nsx_facts_opts *o, struct nsx_arena *a NSX_UNUSED,
 				 struct nsx_err *err)
 {
-	struct nsx_facts *f = b->f;
-	const struct nsx_trace *t = b->t;
-	unsigned threads = b->o->threads;
+	unsigned threads = o->threads;
 
 	return nsx_facts_nvtx(f, t, threads, err) ?:
 	       nsx_facts_barriers(f, t, threads, err) ?:
@@ -64,54 +63,25 @@ static int build_dependent_facts(const struct build *b, struct nsx_arena *a NSX_
 	       nsx_facts_graphs(f, t, err);
 }
 
-static int build_iterations(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
+static int build_kernels(struct nsx_facts *f, const struct nsx_trace *t,
+			 const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err)
 {
-	int rc = nsx_facts_iterations(b->f, b->t, b->o->threads, a, err);
-
-	if (!rc)
-		b->f->lost = nsx_lost_launches(b->t, &b->f->steady.window);
-	return rc;
-}
-
-static int build_metrics(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
-{
-	return b->o->samples ? nsx_facts_metrics(b->f, b->t, b->o, a, err) : 0;
-}
-
-static int build_kernels(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
-{
-	return nsx_kernel_names_build(b->t, b->o->threads, a, &b->f->kernels, err);
-}
-
-static int build_meets(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
-{
-	b->f->meets = nsx_arena_get(a, sizeof(*b->f->meets));
-	return nsx_meets_build(b->t, a, b->f->meets, err);
-}
-
-static int build_teams(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
-{
-	b->f->teams = nsx_arena_get(a, sizeof(*b->f->teams));
-	return nsx_teams_build(b->t, a, b->f->teams, err);
-}
-
-static int build_profiler(const struct build *b, struct nsx_arena *a, struct nsx_err *err)
-{
-	return b->o->samples ? nsx_facts_profiler(b->f, b->t, a, err) : 0;
+	return nsx_kernel_names_build(t, o->threads, a, &f->kernels, err);
 }
 
 /* The independent parts, longest first. The names of a million kernels take longest. */
-static int (*const parts[])(const struct build *b, struct nsx_arena *a,
+static int (*const parts[])(struct nsx_facts *f, const struct nsx_trace *t,
+			    const struct nsx_facts_opts *o, struct nsx_arena *a,
 			    struct nsx_err *err) = {
-	build_kernels, build_iterations, build_metrics, build_dependent_facts, build_meets,
-	build_teams, build_profiler,
+	build_kernels, nsx_facts_iterations, nsx_facts_metrics, build_dependent_facts,
+	nsx_facts_meets, nsx_facts_teams, nsx_facts_profiler,
 };
 
 static int build_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct build *b = ctx;
 
-	return parts[i](b, b->arenas[i], err);
+	return parts[i](b->f, b->t, b->o, b->arenas[i], err);
 }
 
 static int build_all(struct nsx_facts *f, const struct nsx_trace *t,

@@ -334,7 +334,7 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t, struct nsx_err *err);
 /* All other facts are built in parallel with the above and need at most the unions. Owner: a. */
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_arena *a, struct nsx_err *err);
+			 const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err);
 
 /* The text of a name, which may be one made by the facts. Details of idle pieces and names of
  * iterations need this instead of nsx_text.

@@ -554,20 +554,22 @@ static int keep_meeting_calls(struct matching *x, struct nsx_arena *a, struct ns
 	return 0;
 }
 
-int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
-		    struct nsx_meets *ret, struct nsx_err *err)
+int nsx_facts_meets(struct nsx_facts *f, const struct nsx_trace *t,
+		    const struct nsx_facts_opts *o NSX_UNUSED, struct nsx_arena *a,
+		    struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
-	struct matching x = {.t = t, .r = ret, .a = scratch};
+	struct nsx_meets *r = nsx_arena_get(a, sizeof(*r));
+	struct matching x = {.t = t, .r = r, .a = scratch};
 
-	*ret = (struct nsx_meets){0};
+	f->meets = r;
 	if (collect_mpi_calls(&x, err))
 		return err->rc;
-	if (ret->ncalls) {
+	if (r->ncalls) {
 		mark_calls_with_cuda(&x);
-		nsx_few(ret->rank, a, t->nprocesses);
-		memset(ret->rank, 0xff, t->nprocesses * sizeof(*ret->rank)); /* -1: unknown */
-		if (nsx_new_arrays(a, ret->ncalls, "MPI calls", err, ret->last_ns) ||
+		nsx_few(r->rank, a, t->nprocesses);
+		memset(r->rank, 0xff, t->nprocesses * sizeof(*r->rank)); /* -1: unknown */
+		if (nsx_new_arrays(a, r->ncalls, "MPI calls", err, r->last_ns) ||
 		    nsx_view_each(t->schema, mpi_rank, read_rank_row, &x, err, global_tid, rank) ||
 		    meet_match_all(&x, err))
 			return err->rc;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "trace/trace.h"
+#include "facts/facts.h"
 
 struct nsx_mpi_call { /* a call that takes part in a meeting */
 	int64_t start_ns, end_ns;
@@ -25,6 +25,6 @@ struct nsx_meets {
 				NULL: they are, or there are none            */
 };
 
-/* Finds the meetings of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
-int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
-		    struct nsx_meets *ret, struct nsx_err *err) NSX_CHECKED;
+/* Finds f->meets, the meetings of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
+int nsx_facts_meets(struct nsx_facts *f, const struct nsx_trace *t, const struct nsx_facts_opts *o,
+		    struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;

@@ -222,18 +222,11 @@ struct drift {
 	unsigned first, last;
 };
 
-static unsigned part_of_op(const struct drift *x, size_t op)
-{
-	int64_t at_ns = nsx_op_start(&x->t->ops, op) - x->w.start_ns;
-
-	return (unsigned)((double)at_ns / (double)(x->w.end_ns - x->w.start_ns) * PARTS);
-}
-
 static void add_paces(struct drift *x)
 {
 	const struct nsx_ops *o = &x->t->ops;
 	const struct nsx_device *dev = &x->t->device[x->device];
-	double usual[PARTS] = {0};
+	double usual[PARTS] = {0}, window_ns = (double)(x->w.end_ns - x->w.start_ns);
 	bool is_in[PARTS] = {false};
 
 	for (unsigned pass = 0; pass < 2; pass++) {
@@ -241,7 +234,8 @@ static void add_paces(struct drift *x)
 			      end = nsx_first_op(x->t, dev, x->w.end_ns); i < end; i++) {
 			struct pace *v = &x->v[nsx_op_detail(o, i)];
 			double ns = (double)nsx_op_ns(o, i);
-			unsigned k = part_of_op(x, i);
+			int64_t at_ns = nsx_op_start(o, i) - x->w.start_ns;
+			unsigned k = (unsigned)((double)at_ns / window_ns * PARTS);
 			unsigned when = !pass ? ALWAYS : k <= x->first ? EARLY : LATE;
 
 			if (o->kind[i] != NSX_OP_KERNEL || o->cls[i] != NSX_C_COMPUTE)

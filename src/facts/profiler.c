@@ -153,15 +153,15 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_pr
 }
 
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
-		       struct nsx_arena *a, struct nsx_err *err)
+		       const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct rows p = {.a = a, .t = t};
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
 	struct nsx_profiler *x;
 	int rc;
 
-	if (!nsx_has_view(t->schema, NSX_VIEW_profiler_overhead) &&
-	    !nsx_has_view(t->schema, NSX_VIEW_overhead))
+	if (!o->samples || (!nsx_has_view(t->schema, NSX_VIEW_profiler_overhead) &&
+			    !nsx_has_view(t->schema, NSX_VIEW_overhead)))
 		return 0;
 	f->profiler = x = nsx_arena_get(a, sizeof(*x));
 	rc = nsx_view_each(t->schema, profiler_overhead, profiler_on_row, &p, err,

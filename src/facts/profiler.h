@@ -26,6 +26,9 @@ int64_t nsx_profiled_ns(const struct nsx_facts *f, uint32_t thread, struct nsx_s
 /* Whether x and y have the same name and kind. */
 bool nsx_same_profiler_row(const struct nsx_profiler_row *x, const struct nsx_profiler_row *y);
 
-/* Reads the rows once. f->profiler stays NULL if the trace has neither table. Owner: the arena. */
+/* Reads the rows once. f->profiler stays NULL if the trace has neither table, or the options leave
+ * out samples. Owner: the arena.
+ */
 int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
-		       struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
+		       const struct nsx_facts_opts *o, struct nsx_arena *a,
+		       struct nsx_err *err) NSX_CHECKED;

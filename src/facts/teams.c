@@ -364,12 +364,14 @@ static int teams_match_all(struct matching *x, struct nsx_arena *a, struct nsx_e
 	return nsx_stopped(err);
 }
 
-int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
-		    struct nsx_teams *ret, struct nsx_err *err)
+int nsx_facts_teams(struct nsx_facts *f, const struct nsx_trace *t,
+		    const struct nsx_facts_opts *o NSX_UNUSED, struct nsx_arena *a,
+		    struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
-	struct matching x = {.t = t, .r = ret, .a = scratch};
+	struct nsx_teams *r = nsx_arena_get(a, sizeof(*r));
+	struct matching x = {.t = t, .r = r, .a = scratch};
 
-	*ret = (struct nsx_teams){0};
+	f->teams = r;
 	return list_queues(&x, err) ?: teams_match_all(&x, a, err);
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "trace/trace.h"
+#include "facts/facts.h"
 
 struct nsx_team {
 	int64_t last_ns; /* when the last of its kernels began               */
@@ -16,6 +16,6 @@ struct nsx_teams {
 	uint32_t *member; /* operations of the trace                         */
 };
 
-/* Finds the collectives of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
-int nsx_teams_build(const struct nsx_trace *t, struct nsx_arena *a,
-		    struct nsx_teams *ret, struct nsx_err *err) NSX_CHECKED;
+/* Finds f->teams, the collectives of the trace. Owner: the arena. Errors: NSX_E_NOMEM. */
+int nsx_facts_teams(struct nsx_facts *f, const struct nsx_trace *t, const struct nsx_facts_opts *o,
+		    struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;

@@ -104,13 +104,6 @@ static size_t choose_way(const struct nsx_finder *fd)
 
 /* Iterations of GPUs ------------------------------------------------------------- */
 
-static size_t find_mark_at(const struct nsx_way *w, int64_t at)
-{
-	size_t lo = NSX_SEARCH(0, w->n, mid, w->marks[mid].start_ns <= at);
-
-	return lo && at < w->marks[lo - 1].end_ns ? lo - 1 : NSX_NONE;
-}
-
 struct rows {
 	struct nsx_iteration *v;
 	size_t n, cap;
@@ -146,8 +139,8 @@ static void find_mark_hulls(const struct nsx_finder *fd, const struct nsx_way *w
 			continue;
 		if (w->method == NSX_WAY_NVTX)
 			at = nsx_call_start(&t->calls, call);
-		m = find_mark_at(w, at);
-		if (m == NSX_NONE)
+		m = NSX_SEARCH(0, w->n, mid, w->marks[mid].start_ns <= at);
+		if (!m || at >= w->marks[--m].end_ns)
 			continue;
 		widen_span_by_op(&hull[m].all, &t->ops, op);
 		if (t->ops.kind[op] == NSX_OP_KERNEL || t->ops.kind[op] == NSX_OP_GRAPH)
@@ -384,11 +377,11 @@ const struct nsx_loop *nsx_pacing_loop(const struct nsx_facts *f)
 }
 
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 unsigned threads, struct nsx_arena *a, struct nsx_err *err)
+			 const struct nsx_facts_opts *o, struct nsx_arena *a, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_finder fd = {.t = t, .f = f, .a = scratch, .keep = a};
-	int rc = nsx_find_ways(&fd, threads, err);
+	int rc = nsx_find_ways(&fd, o->threads, err);
 	size_t best = rc ? NSX_NONE : choose_way(&fd);
 
 	keep_cadences(&fd);
@@ -400,6 +393,8 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		list_loops(f, t, a);
 		rc = nsx_find_phases(&fd, err);
 	}
+	if (!rc)
+		f->lost = nsx_lost_launches(t, &f->steady.window);
 	free(fd.v);
 	return rc;
 }

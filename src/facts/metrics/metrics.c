@@ -442,7 +442,7 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	struct reading r = {.a = a};
 	int rc;
 
-	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
+	if (!o->samples || !nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
 		return 0;
 	f->metrics = r.m = nsx_arena_get(a, sizeof(*f->metrics));
 	rc = nsx_view_each(t->schema, gpu_metric_info, read_counter_info, &names, err,

@@ -176,15 +176,6 @@ uint32_t model_call_of(const struct build *b, uint32_t row)
 	return row >= s->from && row < s->to ? b->outer[s->at + row - s->from] : NSX_NONE;
 }
 
-static struct model_call load_read_call(const struct build *b, const struct nsx_keyed *x)
-{
-	const struct nsx_trace *t = b->m->t;
-
-	return (struct model_call){
-		.start_ns = x->key, .end_ns = nsx_call_end(&t->calls, x->at),
-		.op = NSX_NONE, .room = NSX_NONE, .row = x->at};
-}
-
 static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
 {
 	const struct nsx_trace *t = b->m->t;
@@ -222,7 +213,10 @@ static int load_fill_calls(struct build *b, const struct nsx_keyed *list, uint32
 		uint32_t h;
 
 		*c = is_mpi ? read_mpi(b, i, list[i].at - (uint32_t)t->calls.n) :
-			      load_read_call(b, &list[i]);
+			      (struct model_call){
+				      .start_ns = list[i].key,
+				      .end_ns = nsx_call_end(&t->calls, list[i].at),
+				      .op = NSX_NONE, .room = NSX_NONE, .row = list[i].at};
 		h = nsx_call_thread(t, c->row);
 		name = is_mpi ? m->f->meets->call[b->mpi[i]].name :
 				nsx_call_name(&t->calls, c->row);

@@ -200,13 +200,6 @@ void player_free(struct player *p)
 
 /* Playing -----------------------------------------------------------------------*/
 
-static uint32_t pass_process_of(const struct nsx_model *m, const struct model_call *c)
-{
-	uint32_t h = nsx_call_thread(m->t, c->row);
-
-	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
-}
-
 /* The end of a wait for something outside CUDA. With PLAY_FIXED it is no earlier than recorded. */
 static int64_t outside_wait_end(struct player *p, unsigned how, int64_t ns, int64_t recorded_ns)
 {
@@ -315,7 +308,9 @@ static void end_call(struct player *p, unsigned how, const struct typical *typic
 			end = NSX_MAX(end, done + lambda);
 	}
 	if (p->edit.has_side && (c->flags & CALL_WIDE)) {
-		side = p->side_end[pass_process_of(m, c)];
+		uint32_t process = m->t->thread[nsx_call_thread(m->t, c->row)].process;
+
+		side = p->side_end[NSX_MIN(process, m->t->nprocesses)];
 		if (side != NEVER)
 			end = NSX_MAX(end, side + lambda);
 	}

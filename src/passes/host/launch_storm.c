@@ -133,27 +133,20 @@ struct launchers {
 	} *v;
 };
 
-/* Whether the call launched earlier work on the device of op. If so, op is a later node of a graph
- * and costs the host nothing.
- */
-static bool is_later_node(const struct nsx_trace *t, uint32_t call, uint32_t op)
-{
-	uint32_t first = nsx_call_op(&t->calls, call);
-
-	return first != op && nsx_stream_of(t, first)->device == nsx_stream_of(t, op)->device;
-}
-
 /* The time in gaps below 1 ms until the return of the call that launched the next operation:
  * queries/README.md 9.
  */
 static int64_t host_late_ns(const struct nsx_trace *t, const struct nsx_gap *gap)
 {
-	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op);
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : nsx_op_call(&t->ops, gap->op), first;
 
 	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
-	    nsx_call_end(&t->calls, call) <= gap->start_ns ||
-	    is_later_node(t, call, gap->op))
+	    nsx_call_end(&t->calls, call) <= gap->start_ns)
 		return 0;
+	first = nsx_call_op(&t->calls, call);
+	if (first != gap->op &&
+	    nsx_stream_of(t, first)->device == nsx_stream_of(t, gap->op)->device)
+		return 0; /* a later node of a graph costs the host nothing */
 	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) - gap->start_ns;
 }
 
