@@ -118,9 +118,6 @@ uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute);
 /* Interns an argument name; key must be a string constant. */
 uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
-/* Finds or adds a key in a map and returns its index; *ret_new: it was added. */
-uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new);
 /* Makes a number unique in a file of several traces. Numbers are kept small, because every packet
  * has some: tracks count up from 64, one per lane; processes and threads lie above.
  */

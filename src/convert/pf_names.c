@@ -135,6 +135,20 @@ void nsx_pf_put_constants(struct nsx_conv *c, struct nsx_buf *b, unsigned field,
 			put_constant_arg(c->pf, b, field, name[i], v[i].u.i);
 }
 
+/* Finds or adds a key in a map and returns its index; *ret_new: it was added. */
+static uint32_t number_of_key(struct nsx_conv *c, struct nsx_keymap *m,
+			      struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new)
+{
+	size_t before = m->n;
+	struct nsx_err err;
+	uint32_t at = 0;
+
+	if (nsx_keymap_add(m, cache, key, &at, &err))
+		c->out->error = ENOMEM;
+	*ret_new = m->n > before;
+	return at;
+}
+
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			      const struct nsx_val *other,
 			      const struct nsx_val *constant, bool *ret_told)
@@ -157,7 +171,7 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_slice *s,
 			key.w[i + 1] = (uint64_t)constant[i].u.i;
 			key.w[4] |= UINT64_C(2) << i;
 		}
-	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[0], &key, &is_new);
+	iid = 1 + number_of_key(c, &pf->kernels, pf->cache[0], &key, &is_new);
 	if (!is_new)
 		return iid;
 	if (*ret_told) /* interns the names of the constants */
@@ -175,7 +189,7 @@ uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
 			    const char *name, bool is_compute)
 {
 	bool is_new;
-	uint64_t iid = 1 + nsx_pf_number(c, &c->pf->specs_met, c->pf->cache[1], key, &is_new);
+	uint64_t iid = 1 + number_of_key(c, &c->pf->specs_met, c->pf->cache[1], key, &is_new);
 	size_t at;
 
 	if (!nsx_pf_is_untold(c, NSX_PF_TOLD_SPEC, iid))
@@ -205,17 +219,4 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 					 i + 1, keys[i], strlen(keys[i])));
 	*sent |= 1U << i;
 	return i + 1;
-}
-
-uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, const struct nsx_key *key, bool *ret_new)
-{
-	size_t before = m->n;
-	struct nsx_err err;
-	uint32_t at = 0;
-
-	if (nsx_keymap_add(m, cache, key, &at, &err))
-		c->out->error = ENOMEM;
-	*ret_new = m->n > before;
-	return at;
 }

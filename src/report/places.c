@@ -121,14 +121,6 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 			add_place(p, o.start_ns, o.end_ns);
 }
 
-/* Adds all launches, for a change that makes every launch faster. */
-static void add_launches(struct places *p)
-{
-	for (size_t i = 0; i < p->t->calls.n; i++)
-		if (p->t->calls.cls[i] == NSX_CALL_LAUNCH)
-			places_add_call(p, i, NSX_FASTER_LAUNCH);
-}
-
 int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
 		       const struct nsx_window *w, struct nsx_arena *a,
 		       struct nsx_spans *ret, struct nsx_err *err)
@@ -157,7 +149,9 @@ int nsx_finding_places(const struct nsx_report *r, const struct nsx_finding *f,
 	if (f->host)
 		add_host(&p, f);
 	if (!p.n && f->remedy.n && f->remedy.v->verb == NSX_FASTER_LAUNCH)
-		add_launches(&p);
+		for (size_t i = 0; i < r->trace->calls.n; i++)
+			if (r->trace->calls.cls[i] == NSX_CALL_LAUNCH)
+				places_add_call(&p, i, NSX_FASTER_LAUNCH);
 	*ret = (struct nsx_spans){.v = p.v, .n = p.n};
 	return 0;
 }
