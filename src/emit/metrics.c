@@ -15,12 +15,15 @@ bool nsx_metrics_is(const char *path)
 
 static void put_label(FILE *out, const char *name, const char *value)
 {
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf text = {0};
+
+	nsx_buf_add_utf8(&text, value, strlen(value)); /* a reader refuses all of it otherwise */
 	fprintf(out, "%s=\"", name);
-	for (; *value; value++)
-		if (*value == '\n')
+	for (const char *p = text.n ? text.p : ""; *p; p++)
+		if (*p == '\n')
 			fputs("\\n", out);
 		else
-			fprintf(out, "%s%c", strchr("\\\"", *value) ? "\\" : "", *value);
+			fprintf(out, "%s%c", strchr("\\\"", *p) ? "\\" : "", *p);
 	fputc('"', out);
 }
 

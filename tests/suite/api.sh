@@ -55,27 +55,41 @@ holds 'the script shows findings' grep -q '^\[' script.out
 # --metrics writes the report's figures, and replaces no file of the user.
 holds 'metrics' "$prog" "$trace" --brief --metrics run.prom
 holds '... again' "$prog" "$trace" --brief --metrics run.prom
+odd=$(printf 'a\377"\\\n.sqlite')
+cp "$trace" "$odd"
+holds '... of an odd name' "$prog" "$odd" --brief --metrics odd.prom
 cat >check.py <<'P'
 import csv, glob, json, re, sys
-lines = open("run.prom").read().split("\n")
-assert lines[-2:] == ["# EOF", ""], lines[-2:]
-sample = re.compile(r'[a-z_]+(\{[a-z]+="(\\.|[^"\\])*"(,[a-z]+="(\\.|[^"\\])*")*\})? [0-9.]+$')
-assert all(l.startswith("# ") or sample.match(l) for l in lines[:-1])
-text = "\n".join(lines)
-# Prometheus reads each family as HELP, TYPE, samples; node_exporter refuses types of OpenMetrics alone.
-families = re.findall(r"# HELP (\S+) .+\n# TYPE (\S+) gauge\n", text)
-assert len(families) == text.count("# HELP") == text.count("# TYPE") and all(h == t for h, t in families), families
-assert {re.match("[a-z_]+", l)[0] for l in lines if l and l[0] != "#"} == {h for h, _ in families}
+label = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
+def families(path): # reads as strictly as OpenMetrics is defined; {family: {labels: value}}
+    read, text = {}, open(path, "rb").read().decode()
+    assert text.endswith("\n# EOF\n") and "\0" not in text and "\r" not in text
+    # Prometheus reads each family as HELP, TYPE, samples; node_exporter refuses types of OpenMetrics alone.
+    for family in text[:-6].split("# HELP ")[1:]:
+        name, kind, samples = re.fullmatch(r"(\w+) .+\n# TYPE (\w+ gauge)\n((?:(?!# ).+\n)*)", family).groups()
+        assert kind == name + " gauge" and name not in read, name
+        read[name] = {}
+        for line in samples.splitlines():
+            labels, value = re.fullmatch(name + r"(?:\{(.*)\})? ([0-9]+(?:\.[0-9]+)?)", line).groups()
+            told = label.findall(labels or "")
+            assert label.sub("", labels or "") == "" and len(dict(told)) == len(told), line
+            assert frozenset(told) not in read[name], line
+            read[name][frozenset(told)] = float(value)
+    return read
+odd = families("odd.prom")["nsys_explain_verdict_info"]
+(odd_file,) = [dict(k)["file"] for k in odd]
+assert odd_file == 'a\ufffd\\"\\\\\\n.sqlite', odd_file
+run = families("run.prom")
 for name in glob.glob(sys.argv[1] + "/*"): # the dashboard shows and asks for what there is
     asked = open(name).read()
     names = set(re.findall(r"nsys_explain_\w+", asked))
-    assert names and names <= {h for h, _ in families}, (name, names)
+    assert names and names <= set(run), (name, names)
     if name.endswith(".json"):
         panels = json.loads(asked)["panels"]
         assert panels and all(p["type"] and p["gridPos"] and p["targets"][0]["expr"] for p in panels)
-told = dict(re.findall(r'headroom_seconds\{finding="([^"]*)".* (.*)', text))
+told = {dict(k)["finding"]: v for k, v in run["nsys_explain_headroom_seconds"].items()}
 priced = {f["key"]: float(f["headroom_ms"]) for f in csv.DictReader(open("report/tables/findings.csv")) if f["headroom_ms"]}
-assert {k: round(float(v) * 1e3, 6) for k, v in told.items()} == priced and priced, (told, priced)
+assert {k: round(v * 1e3, 6) for k, v in told.items()} == priced and priced, (told, priced)
 P
 holds '... are prices of the report' python3 check.py "$root/examples/metrics"
 ! command -v promtool >/dev/null || holds '... in the eyes of Prometheus' promtool check metrics <run.prom
