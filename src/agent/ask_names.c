@@ -65,8 +65,7 @@ static int match_names(struct nsx_answer *a, const char *pattern, const nsx_str 
 	if (nsx_regex_new(pattern, &re, err))
 		return nsx_wrap(err, "cannot read the expression '%s'", a->argument);
 	for (size_t i = 0; i < n && !(rc = nsx_stopped(err)); i++) {
-		is_asked[names[i]] =
-			nsx_regex_matches(re, nsx_text(a->r->trace, names[i])) ||
+		is_asked[names[i]] = nsx_regex_matches(re, nsx_text(a->r->trace, names[i])) ||
 			(are_kernels && nsx_regex_matches(
 				re, nsx_kernel_label(&a->r->facts->kernels, names[i])));
 		*ret_n += is_asked[names[i]];

@@ -161,8 +161,7 @@ static int set_up(const struct nsx_sql *s, const struct nsx_trace *t, struct nsx
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};
 
 	nsx_buf_adds(&b, "CREATE TEMP VIEW all_strings AS SELECT ");
-	if (schema->table[NSX_VIEW_string] &&
-	    schema->column[NSX_F_string_id] &&
+	if (schema->table[NSX_VIEW_string] && schema->column[NSX_F_string_id] &&
 	    schema->column[NSX_F_string_value]) {
 		nsx_buf_adds(&b, "NULL AS rid, ");
 		nsx_sql_name(&b, schema->column[NSX_F_string_id]);

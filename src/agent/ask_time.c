@@ -99,8 +99,7 @@ static void add_thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 	uint32_t call = outer_call_at(t, th, at);
 
 	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
-		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
-		    nsx_range_start(&t->nvtx, i) <= at &&
+		if (t->nvtx.kind[i] == NSX_NVTX_STACK && nsx_range_start(&t->nvtx, i) <= at &&
 		    nsx_range_end(&t->nvtx, i) > at)
 			add_at(table, where, nsx_say(a->out, "range %s",
 						     nsx_text(t, t->nvtx.name[i])),
@@ -201,8 +200,7 @@ static void tally_ops(struct nsx_answer *a)
 			if (!(t->ops.flags[i] & NSX_OP_PEER))
 				nsx_tally_op(tally, 0, i, kinds[t->ops.kind[i]],
 					     NSX_MIN(nsx_op_end(&t->ops, i), a->window.end_ns) -
-					     NSX_MAX(nsx_op_start(&t->ops, i),
-						     a->window.start_ns));
+					     NSX_MAX(nsx_op_start(&t->ops, i), a->window.start_ns));
 	}
 	nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW);
 }

@@ -145,8 +145,7 @@ static bool is_unchanged(const struct nsx_loaded *l)
 static struct nsx_loaded *find_loaded_part(const struct nsx_cache *c, const char *path,
 					   const char *window)
 {
-	return NSX_FIRST(i, c->n,
-			 !strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
+	return NSX_FIRST(i, c->n, !strcmp(c->v[i]->path, path) && is_unchanged(c->v[i]) &&
 			 !strcmp(c->v[i]->window ?: "", window ?: ""), c->v[i], NULL);
 }
 

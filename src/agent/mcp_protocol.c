@@ -212,13 +212,20 @@ static int get_prompt(struct request *r, struct nsx_jsonw *w, struct nsx_err *er
 
 static int call_tool(struct request *r, struct nsx_jsonw *w, struct nsx_err *err)
 {
-	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name"));
+	const char *name = nsx_jsonr_str(nsx_jsonr_get(r->params, "name")), *nearest = NULL;
+	size_t best = SIZE_MAX;
 
-	for (unsigned i = 0; name && i < NSX_NTOOLS; i++)
-		if (!strcmp(name, nsx_tools[i].name))
+	for (unsigned i = 0; name && i < NSX_NTOOLS; i++) {
+		const char *known = nsx_tools[i].name;
+
+		if (!strcmp(name, known))
 			return nsx_tool_call(&r->m->box, (enum nsx_tool_id)i,
 					     nsx_jsonr_get(r->params, "arguments"), w, err);
-	return nsx_fail(err, NSX_E_USAGE, "there is no tool with this name");
+		if (nsx_is_nearer(name, strlen(name), known, &best))
+			nearest = known;
+	}
+	return nsx_fail(err, NSX_E_USAGE, "there is no tool with this name; %stools/list gives the "
+			"names", nsx_meant(nearest).text);
 }
 
 static int list_resources(struct request *r, struct nsx_jsonw *w, struct nsx_err *err NSX_UNUSED)
@@ -376,8 +383,7 @@ enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *messag
 		r.id = NULL;
 	if (rpc && !strcmp(rpc, "2.0") && !r.method && is_response(message))
 		return NSX_MCP_NOTHING; /* notifications need no answer */
-	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method ||
-	    (has_id && !r.id) ||
+	if (!rpc || strcmp(rpc, "2.0") != 0 || !r.method || (has_id && !r.id) ||
 	    (r.params && nsx_jsonr_type(r.params) != NSX_J_OBJECT)) {
 		mcp_protocol_fail(&r, NOT_A_REQUEST, "not a JSON-RPC 2.0 request with an id that "
 				  "is a string or an integer", out);

@@ -34,8 +34,7 @@ static void limit_confidence(struct nsx_answer *a)
 	if (a->out->status == NSX_S_CANNOT)
 		a->confidence = NSX_CONF_LOW;
 	else if (a->window.start_ns == steady->window.start_ns &&
-		 a->window.end_ns == steady->window.end_ns &&
-		 steady->confidence != NSX_CONF_NONE)
+		 a->window.end_ns == steady->window.end_ns && steady->confidence != NSX_CONF_NONE)
 		a->confidence = NSX_MIN(a->confidence, steady->confidence);
 }
 

@@ -176,8 +176,7 @@ static int read_cursor(struct page *p, struct nsx_err *err)
 
 		if (end == s || n > p->part[i].t->nrows || *end != (i + 1 < p->nparts ? ',' : '\0'))
 			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' does not belong to this "
-					"answer: leave it out, or give that of "
-					"the previous answer",
+					"answer: leave it out, or give that of the previous answer",
 					p->r->cursor);
 		p->part[i].from = (size_t)n;
 		s = end + 1;

@@ -79,12 +79,10 @@ static void search_folder(struct search *s, const char *dir, unsigned depth)
 		const char *path = nsx_arena_printf(s->a, "%s/%s", dir, name);
 		struct stat st;
 
-		if (*name != '.' && s->n < s->most &&
-		    s->looked_at++ < MAX_LOOKED_AT &&
+		if (*name != '.' && s->n < s->most && s->looked_at++ < MAX_LOOKED_AT &&
 		    !fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
 			if (S_ISREG(st.st_mode) &&
-			    (nsx_ends_with(name, ".sqlite") ||
-			     nsx_has_report_name(name)))
+			    (nsx_ends_with(name, ".sqlite") || nsx_has_report_name(name)))
 				s->v[s->n++] = path + s->root_length + 1;
 			else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 				search_folder(s, path, depth + 1);

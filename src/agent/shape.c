@@ -567,8 +567,7 @@ static void shape_add_section(struct shape *s, const struct nsx_pass *p, const c
 	for (size_t k = 0; k < ARRAY_LEN(listed); k++) {
 		const char *path = listed[k].key.path;
 
-		if (!strcmp(listed[k].of, p->id) &&
-		    (strchr(path, '*') || listed[k].key.type) &&
+		if (!strcmp(listed[k].of, p->id) && (strchr(path, '*') || listed[k].key.type) &&
 		    nsx_is_scalar(listed[k].key.type))
 			append_key(s, append_marked_path(s,
 					append_marked_path(s, "values?", in, '?'),

@@ -262,8 +262,7 @@ static int load_trace(struct call *c, struct nsx_err *err)
 	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
 		c->code = NSX_TRACE_CHANGED;
 		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another trace, with the id %s; "
-				"earlier results may not hold for it", c->str[A_TRACE],
-				l->id);
+				"earlier results may not hold for it", c->str[A_TRACE], l->id);
 	}
 	return 0;
 }

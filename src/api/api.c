@@ -8,8 +8,7 @@
 #include "passes/engine.h"
 #include "passes/pass.h"
 
-_Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE &&
-		       sizeof(((struct nsx_problem *)0)->text) ==
+_Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE && sizeof(((struct nsx_problem *)0)->text) ==
 			       sizeof(((struct nsx_err *)0)->msg),
 	       "problems are errors under another name");
 
@@ -168,8 +167,7 @@ void nsx_resume(void)
 int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 			const char **ret, struct nsx_problem *problem)
 {
-	static int (*const writers[])(const struct nsx_out_file *, FILE *,
-				      struct nsx_err *) = {
+	static int (*const writers[])(const struct nsx_out_file *, FILE *, struct nsx_err *) = {
 		[NSX_DOC_BRIEF] = nsx_write_brief, [NSX_DOC_JSON] = nsx_write_json,
 		[NSX_DOC_MARKDOWN] = nsx_write_md};
 	bool is_of_page = which <= NSX_DOC_BRIEF;
@@ -189,8 +187,7 @@ int nsx_result_document(struct nsx_result *r, enum nsx_document which,
 	else if (which == NSX_DOC_PAGE)
 		nsx_emit_page(r->report->page, NSX_PAGE_PLAIN, &text);
 	else
-		rc = nsx_out_string(
-			&(struct nsx_out_file){
+		rc = nsx_out_string(&(struct nsx_out_file){
 				.write = writers[which],
 				.subject = is_of_page ? (const void *)r->report->page : r->report},
 			&text, &err);

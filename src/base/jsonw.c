@@ -211,8 +211,7 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 		return err->rc;
 	if (json_dump_callback(w->root, add_bytes, &b, JSON_INDENT(2) | JSON_ENSURE_ASCII |
 							       JSON_REAL_PRECISION(15)) ||
-	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF ||
-	    fflush(out))
+	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF || fflush(out))
 		return nsx_fail_write(err, errno, "cannot write JSON");
 	return 0;
 }

@@ -168,8 +168,7 @@ static int add_text_to_shard(struct shard *sh, const char *text, size_t len,
 		return 0;
 	if (sh->n >= UINT32_MAX / SHARDS - 1)
 		return nsx_fail(err, NSX_E_NOMEM, "cannot hold more than 2^32 distinct strings");
-	if (nsx_grow(&sh->at, &sh->cap, sh->n + 1, sizeof(*sh->at),
-		     "strings", err) ||
+	if (nsx_grow(&sh->at, &sh->cap, sh->n + 1, sizeof(*sh->at), "strings", err) ||
 	    nsx_grow(&sh->hash, &sh->cap_hash, sh->n + 1, sizeof(*sh->hash),
 		     "string hashes", err) ||
 	    nsx_texts_add(&sh->texts, text, len, &sh->at[sh->n], err))
@@ -196,10 +195,8 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < second_min[0]) ||
-	    (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < second_min[2]) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
+	if ((p[0] == 0xe0 && p[1] < second_min[0]) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < second_min[2]) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return len;
 }

@@ -216,8 +216,7 @@ static bool has_word(const char *s, size_t n, const char *word)
 	size_t k = strlen(word);
 
 	for (size_t i = 0; i + k <= n; i++)
-		if (!memcmp(s + i, word, k) &&
-		    (!i || !is_word_char(s[i - 1])) &&
+		if (!memcmp(s + i, word, k) && (!i || !is_word_char(s[i - 1])) &&
 		    (i + k == n || !is_word_char(s[i + k])))
 			return true;
 	return false;
@@ -347,8 +346,7 @@ static const char *find_importer(const struct nsx_nsys *n, struct nsx_arena *a)
 
 	if (real && (slash = strrchr(real, '/'))) {
 		*slash = '\0';
-		found = first_match(
-			a,
+		found = first_match(a,
 			nsx_arena_printf(a, "%s/../host-linux-*/QdstrmImporter",
 					 real));
 	}

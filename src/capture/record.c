@@ -209,8 +209,7 @@ static int record_session(struct nsx_capture *c, struct recording *r, struct nsx
 		return err->rc;
 	began = nsx_now_s();
 	while (nsx_proc_signals() == r->signals &&
-	       (c->opts->duration_s <= 0 ||
-		nsx_now_s() - began < c->opts->duration_s))
+	       (c->opts->duration_s <= 0 || nsx_now_s() - began < c->opts->duration_s))
 		usleep(50000);
 	c->target_s = nsx_now_s() - began;
 	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL : NSX_ENDED_DURATION;

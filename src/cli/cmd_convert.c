@@ -188,8 +188,7 @@ static const char *output_name(const struct args *a, const char *input, struct n
 
 	if (!a->output)
 		return nsx_default_out(input, suffix, arena);
-	if (!strcmp(a->output, "-") ||
-	    strchr(nsx_base_name(a->output), '.') ||
+	if (!strcmp(a->output, "-") || strchr(nsx_base_name(a->output), '.') ||
 	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
 		return a->output;
 	return nsx_arena_printf(arena, "%s%s", a->output, suffix);
@@ -208,8 +207,7 @@ static bool cmd_convert_is_ours(const char *path)
 	size_t n;
 
 	while (f && !found && (n = fread(buf[1], 1, sizeof(buf[1]), f)) > 0) {
-		found = memmem(buf, sizeof(buf[0]) + n, producer,
-			       sizeof(producer) - 1) ||
+		found = memmem(buf, sizeof(buf[0]) + n, producer, sizeof(producer) - 1) ||
 			(!at && memmem(buf[1], NSX_MIN(n, (size_t)64), "nsys-explain", 12));
 		memcpy(buf[0], buf[1], sizeof(buf[0]));
 		at = 1;

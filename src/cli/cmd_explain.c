@@ -173,8 +173,7 @@ static void *redraw_progress(void *arg)
 static void start_ticker(struct ticker *t, const struct args *a)
 {
 	bool on = a->progress == PROGRESS_ALWAYS ||
-		  (a->progress == PROGRESS_AUTO && isatty(2) && !a->verbose &&
-		   !a->quiet);
+		  (a->progress == PROGRESS_AUTO && isatty(2) && !a->verbose && !a->quiet);
 
 	atomic_store(&t->stop, false);
 	t->running = on && !pthread_create(&t->thread, NULL, redraw_progress, t);
@@ -556,8 +555,7 @@ static int cmd_explain_run(void *args, int n, char **operands, struct nsx_err *e
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, a);
 	rc = nsx_exported_open(operands[0], &(struct nsx_export_opts){
-				       .nsys = a->nsys, .keep = a->keep_export},
-			       &trace, err);
+				       .nsys = a->nsys, .keep = a->keep_export}, &trace, err);
 	if (!rc)
 		rc = a->explain ? define_analysis(a, trace.path, err) :
 				  cmd_explain_explain(a, trace.path, operands[0], err);

@@ -309,8 +309,7 @@ static int cmd_schema_run(void *args, int n, char **operands, struct nsx_err *er
 	int rc;
 
 	if (n != 1)
-		return nsx_fail(err, NSX_E_USAGE, "give one trace: nsys-explain "
-				"schema TRACE");
+		return nsx_fail(err, NSX_E_USAGE, "give one trace: nsys-explain schema TRACE");
 	if (nsx_schema_open(operands[0], &schema, err))
 		return err->rc;
 	rc = cmd_schema_describe(&schema, a->json, err) ?:

@@ -12,8 +12,7 @@ static int print_schema(const char *name, struct nsx_err *err)
 	return rc;
 }
 
-static int cmd_schema_json_run(void *args NSX_UNUSED, int n, char **operands,
-			       struct nsx_err *err)
+static int cmd_schema_json_run(void *args NSX_UNUSED, int n, char **operands, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_arena_end) struct nsx_arena *a = nsx_arena_new();
 	const char *name;

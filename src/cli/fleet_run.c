@@ -97,12 +97,10 @@ static int fleet_run_write_folder(const struct nsx_fleet_run *run,
 		.tables = r->t, .ntables = NSX_NFTABLES,
 		.all_rows = run->all_rows};
 
-	return nsx_emit_book(&book,
-			     (struct nsx_folder){.dir = dir,
+	return nsx_emit_book(&book, (struct nsx_folder){.dir = dir,
 						 .inputs = run->inputs.path,
 						 .ninputs = run->inputs.n,
-						 .threads = run->jobs},
-			     err);
+						 .threads = run->jobs}, err);
 }
 
 /* Prints the hosts of the ranks. Only traces have host names; digests have none. */

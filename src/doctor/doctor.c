@@ -24,8 +24,7 @@ void nsx_doctor_add(struct nsx_doctor *d, const char *id,
 	va_list ap;
 
 	va_start(ap, fmt);
-	nsx_push_or_die(d->lines, d->n, d->cap,
-			(struct nsx_doctor_line){
+	nsx_push_or_die(d->lines, d->n, d->cap, (struct nsx_doctor_line){
 				id, verdict,
 				nsx_arena_vprintf(d->arena, fmt, ap), mend});
 	va_end(ap);

@@ -34,8 +34,7 @@ void nsx_check_place(struct nsx_doctor *d)
 
 	d->caps = status_number(d, "CapEff:", 16);
 	d->in_wsl = contains_word(release, "microsoft");
-	d->in_container =
-		path_exists(d, "/.dockerenv") || path_exists(d, "/run/.containerenv") ||
+	d->in_container = path_exists(d, "/.dockerenv") || path_exists(d, "/run/.containerenv") ||
 		contains_word(cgroup, "docker") || contains_word(cgroup, "kubepods") ||
 		contains_word(cgroup, "lxc");
 	if (release && sscanf(release, "%d.%d", &major, &minor) == 2)

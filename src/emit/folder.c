@@ -202,8 +202,7 @@ static int folder_write_record(struct stage *stage, struct nsx_err *err)
 	char path[4096], seal[NSX_SEAL_SIZE] = "";
 	FILE *f;
 
-	if (nsx_out_string(&list, b, err) ||
-	    make_path(path, sizeof(path), stage->path, name, err))
+	if (nsx_out_string(&list, b, err) || make_path(path, sizeof(path), stage->path, name, err))
 		return err->rc;
 	b->p[end] = ',';
 	b->n -= strlen("\n}\n");

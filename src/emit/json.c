@@ -86,8 +86,7 @@ static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 	const struct nsx_query *q;
 
 	nsx_jsonw_object(w, "sql");
-	for (unsigned i = 0; s->status == NSX_S_ANSWERED && scripts &&
-			     !s->sql_differs &&
+	for (unsigned i = 0; s->status == NSX_S_ANSWERED && scripts && !s->sql_differs &&
 			     (q = nsx_pass_query(s->pass, i));
 	     i++) {
 		NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = {0};

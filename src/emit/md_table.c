@@ -60,8 +60,7 @@ static bool is_unit(enum holds h, const char *word, size_t n)
 	static const char *const units[] = {"ns", "us", "ms", "s", "bytes"};
 
 	return h >= INSTANT && h <= BYTES &&
-	       NSX_ANY(i, ARRAY_LEN(units),
-		       strlen(units[i]) == n && !strncmp(units[i], word, n));
+	       NSX_ANY(i, ARRAY_LEN(units), strlen(units[i]) == n && !strncmp(units[i], word, n));
 }
 
 static void md_table_add_word(struct nsx_buf *b, const char *word, size_t n)

@@ -109,8 +109,7 @@ static bool ours_is_inside(const char *path)
 
 	return *path && *path != '/' && strcmp(path, "..") != 0 &&
 	       strncmp(path, "../", 3) != 0 &&
-	       (!slash || (slash[1] && strcmp(slash, "/..") != 0 &&
-			   !strchr(slash + 1, '/')));
+	       (!slash || (slash[1] && strcmp(slash, "/..") != 0 && !strchr(slash + 1, '/')));
 }
 
 static void ours_add_listed(void *ctx, const char *path, int64_t size_bytes, int64_t sum)
@@ -258,8 +257,7 @@ static bool is_our_folder(const struct nsx_ours *o, const char *path)
 	const struct nsx_out_file *f = o->folder->files;
 	size_t n = strlen(path);
 
-	return NSX_ANY(i, o->folder->nfiles,
-		       !strncmp(f[i].name, path, n) && f[i].name[n] == '/') ||
+	return NSX_ANY(i, o->folder->nfiles, !strncmp(f[i].name, path, n) && f[i].name[n] == '/') ||
 	       NSX_ANY(i, o->n, !strncmp(o->v[i].path, path, n) && o->v[i].path[n] == '/');
 }
 

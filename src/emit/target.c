@@ -99,8 +99,7 @@ static int remove_leftover_file(int dir, const char *name, void *ctx)
 		return 0;
 	n = pread(fd, begin[0], sizeof(begin[0]), 0);
 	if (n >= 0 && pread(t->lock, begin[1], (size_t)n, 0) == n &&
-	    !memcmp(begin[0], begin[1], (size_t)n) &&
-	    !flock(fd, LOCK_EX | LOCK_NB))
+	    !memcmp(begin[0], begin[1], (size_t)n) && !flock(fd, LOCK_EX | LOCK_NB))
 		unlinkat(dir, name, 0);
 	close(fd);
 	return 0;

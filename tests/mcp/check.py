@@ -150,6 +150,7 @@ def check_errors():
         ok('refused: %r' % bad[:40], m['error']['code'] == code, m)
     ok('no such method', c.ask('tools/run')['error']['code'] == -32601)
     ok('no such tool', c.ask('tools/call', {'name': 'rm', 'arguments': {}})['error']['code'] == -32602)
+    ok('nearest tool', "'nsys_ask'" in c.ask('tools/call', {'name': 'nsys_aks'})['error']['message'])
 
     def refused(code, tool, **arguments):
         result = c.ask('tools/call', {'name': tool, 'arguments': arguments})['result']

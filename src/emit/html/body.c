@@ -26,8 +26,7 @@ static void body_add_text(struct nsx_buf *b, const char *s)
 
 /* The proof that cites a cell, which gets the anchor e-FINDING-PROOF. */
 static const struct nsx_evidence *proof_of_cell(const struct nsx_report *r,
-						 const struct nsx_table *t,
-						size_t row, int col,
+						 const struct nsx_table *t, size_t row, int col,
 						size_t *ret_finding, size_t *ret_proof)
 {
 	for (size_t i = 0; i < r->found.n; i++)

@@ -139,8 +139,7 @@ static unsigned next_applied(const struct nsx_first_page *p, unsigned after)
 	for (unsigned i = 0; i < p->nfindings; i++)
 		if (p->counted[i] && p->finding[i]->disjoint_ns > 0 &&
 		    p->finding[i]->applied > after &&
-		    (best == UINT_MAX ||
-		     p->finding[i]->applied < p->finding[best]->applied))
+		    (best == UINT_MAX || p->finding[i]->applied < p->finding[best]->applied))
 			best = i;
 	return best;
 }
