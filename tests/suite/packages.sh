@@ -80,7 +80,8 @@ else
 		builder add -q "$at" "$work/base" / >/dev/null && builder commit -q "$at" "$base" >/dev/null
 	fi
 	if builder inspect --type image "$base" >/dev/null 2>&1; then
-		mkdir "$work/source" "$work/traces"
+		mkdir "$work/traces"
+		git clone -q . "$work/source"
 		git ls-files -z | tar --null -T - -c | tar -x -C "$work/source"
 		cp "$b/fixtures/launch_bound.sqlite" "$work/traces/run.sqlite"
 		holds "the container image is built" builder bud -q --isolation chroot --pull-never -f src/package/Containerfile -t nsys-explain "$work/source"
@@ -88,6 +89,7 @@ else
 		contained() { builder run --isolation chroot -v "$work/traces:/work" "$at" -- /bin/nsys-explain "$@"; }
 		(cd "$work/traces" && report "$b/nsys-explain" run.sqlite) >"$work/want"
 		report contained run.sqlite >"$work/got"
+		holds "its version has the commit" sh -c "echo '$(contained --version)' | grep -qF '$(git rev-parse --short=10 HEAD)'"
 		holds "it explains a trace of the folder that it is given, the same" cmp "$work/want" "$work/got"
 	else
 		part_skipped "no base for the container image"
