@@ -83,6 +83,7 @@ static int find_api(struct build *b, nsx_str name, uint32_t *by_name,
 
 /* Finds the slice of each thread's calls to load; returns their number. Loading begins before the
  * first operation, by as much as that lies before the window, because queues are filled in advance.
+ * The last call before that is loaded, too: it may be a long wait that ends in the window.
  */
 static uint32_t load_slice_calls(struct build *b)
 {
@@ -97,8 +98,10 @@ static uint32_t load_slice_calls(struct build *b)
 
 		*s = (struct model_slice){model_first_call(t, th, from_ns),
 					  model_first_call(t, th, b->to_ns), n};
-		while (s->from < s->to && (t->calls.flags[s->from] & NSX_CALL_NESTED))
-			s->from++;
+		if (s->from > th->calls_at && s->from < s->to)
+			s->from--;
+		while (s->from > th->calls_at && (t->calls.flags[s->from] & NSX_CALL_NESTED))
+			s->from--;
 		n += s->to - s->from;
 	}
 	return n;
