@@ -238,7 +238,9 @@ int nsx_channel_unpack(struct nsx_dchannel *c, struct nsx_arena *a,
 		       struct nsx_err *err) NSX_CHECKED;
 
 /* Orders digests. Of two digests of one rank of one trace the first is kept: the one that lost no
- * rows, then the one with more detail, then the one with the greater content hash.
+ * rows, then the one with more detail, then the one with the greater content hash. Digests that
+ * begin at different times are of different processes, unless one of them lost rows: containers
+ * number their processes alike.
  */
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
 /* Names of inputs that are not used: copies, and other captures of a process than the one used. */

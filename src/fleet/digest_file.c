@@ -880,6 +880,6 @@ void nsx_digests_free(struct nsx_digest **v, size_t n)
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b)
 {
 	return NSX_CMP(a->rank, b->rank) ?: NSX_CMP(a->who, b->who) ?:
-	       NSX_CMP(a->is_partial, b->is_partial) ?:
+	       NSX_CMP(a->is_partial, b->is_partial) ?: NSX_CMP(a->first_ns, b->first_ns) ?:
 	       NSX_CMP(b->detail, a->detail) ?: NSX_CMP(b->content, a->content);
 }

@@ -4,6 +4,7 @@
 #include "fleet/judge.h"
 
 #define LEAST_ADDED 0.005 /* least share of a step that an entry adds to the more expensive ones */
+#define EQUALLY_LATE 0.9 /* least ratio of the excess of ranks that are late by the same time */
 
 enum { MOST_LATE = 8, MOST_HOPS = 8 };
 
@@ -151,6 +152,32 @@ static int price_group(struct nsx_judge *j, uint32_t *v, uint32_t n,
 	return 0;
 }
 
+/* Moves entries that are as late as the ones that alone cost too little, by excess_ns, to the
+ * latter: while those are late, too, their own price is not what they cost.
+ */
+static int move_equals(struct nsx_judge *j, double excess_ns, uint32_t *all, uint32_t *n,
+		       uint32_t *rest, uint32_t *nrest, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	size_t kept = 0, nlate = f->nlate;
+
+	*n = 0;
+	for (const struct nsx_late *l = f->late; l < f->late + nlate; l++) {
+		bool is_equal = l->n == 1 && l->excess_ns * EQUALLY_LATE <= excess_ns &&
+				excess_ns * EQUALLY_LATE <= l->excess_ns;
+
+		memcpy(is_equal ? rest + *nrest : all + *n, l->ranks, l->n * sizeof(*all));
+		*(is_equal ? nrest : n) += l->n;
+		if (!is_equal)
+			f->late[kept++] = *l;
+	}
+	f->nlate = kept;
+	if (!kept)
+		f->all_recoverable_ns = 0;
+	return kept && kept < nlate ? replay_with(j, all, *n, rest, 0, NULL,
+						  &f->all_recoverable_ns, err) : 0;
+}
+
 int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
@@ -158,6 +185,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 	uint32_t *all = nsx_arena_get(j->a, 2 * f->nranks * sizeof(uint32_t)), n = 0;
 	uint32_t *rest = nsx_arena_get(j->a, 2 * f->nranks * sizeof(uint32_t)), nrest = 0;
 	size_t kept = 0, nlate = f->nlate;
+	double rest_ns = 0;
 
 	for (size_t i = MOST_LATE; i < nlate; i++)
 		for (uint32_t k = 0; k < f->late[i].n; k++)
@@ -186,6 +214,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		memcpy(is_kept ? all + n : rest + nrest, l.ranks, l.n * sizeof(*all));
 		*(is_kept ? &n : &nrest) += l.n;
 		if (!is_kept) {
+			rest_ns = l.excess_ns;
 			f->suspect.saves_ns = NSX_MAX(f->suspect.saves_ns,
 						      together - f->all_recoverable_ns);
 			continue;
@@ -195,5 +224,7 @@ int nsx_price_late(struct nsx_judge *j, double *scratch, struct nsx_err *err)
 		f->late[kept++] = l;
 	}
 	f->nlate = kept;
-	return nrest > 1 ? price_group(j, rest, nrest, all, n, scratch, err) : 0;
+	if (rest_ns > 0 && move_equals(j, rest_ns, all, &n, rest, &nrest, err))
+		return err->rc;
+	return nrest + kept > 1 && nrest ? price_group(j, rest, nrest, all, n, scratch, err) : 0;
 }

@@ -27,7 +27,8 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_twice *twice
 
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 	for (size_t i = 0; i < n; i++)
-		if (kept && v[i]->who == v[kept - 1]->who && v[i]->rank == v[kept - 1]->rank) {
+		if (kept && v[i]->who == v[kept - 1]->who && v[i]->rank == v[kept - 1]->rank &&
+		    (v[i]->is_partial || v[i]->first_ns == v[kept - 1]->first_ns)) {
 			bool is_copy = v[i]->content == v[kept - 1]->content;
 
 			if (twice)
@@ -41,7 +42,7 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n, struct nsx_twice *twice
 	return kept;
 }
 
-NSX_POINTER_ORDER(cmp_who, struct nsx_digest, UP(who), BY(nsx_digest_cmp));
+NSX_POINTER_ORDER(cmp_who, struct nsx_digest, UP(who), UP(first_ns), BY(nsx_digest_cmp));
 
 /* Drops captures that have another number only by the name of their file: a process is one rank.
  * Returns how many digests are left.
@@ -53,7 +54,7 @@ static size_t drop_renamed(struct nsx_digest **v, size_t n, struct nsx_buf *copi
 	nsx_sort(v, n, sizeof(*v), cmp_who);
 	for (size_t i = 0; i < n; i++)
 		if (kept && v[i]->who == v[kept - 1]->who && v[i]->utc_ns >= 0 &&
-		    v[i]->rank_from == NSX_RANK_FILE) {
+		    v[i]->first_ns == v[kept - 1]->first_ns && v[i]->rank_from == NSX_RANK_FILE) {
 			add_input(copies, v[i]);
 			nsx_digest_free(v[i]);
 		} else {
@@ -148,28 +149,41 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
-/* Whether two digests with one rank number are of two servers that ran at the same time. */
-static bool are_servers(const struct nsx_digest *x, const struct nsx_digest *y)
+/* Whether two digests with one rank number are of two processes that ran at the same time. */
+static bool are_two(const struct nsx_digest *x, const struct nsx_digest *y)
 {
-	return nsx_has_engine(x) && nsx_has_engine(y) && x->utc_ns >= 0 && y->utc_ns >= 0 &&
-	       nsx_add_sat(x->utc_ns, x->first_ns) < nsx_add_sat(y->utc_ns, y->last_ns) &&
-	       nsx_add_sat(y->utc_ns, y->first_ns) < nsx_add_sat(x->utc_ns, x->last_ns);
+	return x->who == y->who ||
+	       (x->utc_ns >= 0 && y->utc_ns >= 0 &&
+		nsx_add_sat(x->utc_ns, x->first_ns) < nsx_add_sat(y->utc_ns, y->last_ns) &&
+		nsx_add_sat(y->utc_ns, y->first_ns) < nsx_add_sat(x->utc_ns, x->last_ns));
 }
 
 /* Drops rank numbers from titles, and those of servers, if two ranks share one: each server counts
- * its workers from 0.
+ * its workers from 0. Drops all if replicas of a job do so, as in containers.
  */
 static void doubt_numbers(struct nsx_digest **v, size_t n)
 {
 	bool again = false;
+	size_t nshared = 0;
 
-	for (size_t i = 1; i < n; i++)
-		again |= v[i]->rank >= 0 && v[i]->rank == v[i - 1]->rank &&
-			 (v[i]->rank_from == NSX_RANK_TITLE ||
-			  v[i - 1]->rank_from == NSX_RANK_TITLE || are_servers(v[i], v[i - 1]));
-	for (size_t i = 0; again && i < n; i++)
-		if (v[i]->rank_from == NSX_RANK_TITLE || nsx_has_engine(v[i]))
-			forget_rank(v[i]);
+	for (size_t i = 1; i < n; i++) {
+		bool is_same = v[i]->rank >= 0 && v[i]->rank == v[i - 1]->rank;
+		bool is_two = is_same && are_two(v[i], v[i - 1]);
+
+		nshared += is_two;
+		again |= is_same && (v[i]->rank_from == NSX_RANK_TITLE ||
+				     v[i - 1]->rank_from == NSX_RANK_TITLE ||
+				     (is_two && nsx_has_engine(v[i]) && nsx_has_engine(v[i - 1])));
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool are_replicas = 2 * nshared >= n;
+
+		if (!are_replicas &&
+		    !(again && (v[i]->rank_from == NSX_RANK_TITLE || nsx_has_engine(v[i]))))
+			continue;
+		forget_rank(v[i]);
+		v[i]->world = are_replicas ? -1 : v[i]->world;
+	}
 	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 

@@ -100,8 +100,10 @@ static bool is_preferred(const struct nsx_fleet *f, const struct nsx_family *x,
 	return by_size > 0 || (!by_size && time_of(f, x) > time_of(f, best));
 }
 
-/* Prefers a family with common ends unless one without them has more ranks. */
-static void choose_main(struct nsx_fleet *f, struct nsx_arena *a)
+/* Prefers a family with common ends unless one without them has more ranks. is_out: by family, those
+ * that are not considered.
+ */
+static void choose_main(struct nsx_fleet *f, const bool *is_out, struct nsx_arena *a)
 {
 	const struct nsx_family *best[2] = {NULL}; /* [0]: without common ends, [1]: with them */
 	uint32_t *in = nsx_arena_get(a, f->nhosts * sizeof(*in));
@@ -111,7 +113,7 @@ static void choose_main(struct nsx_fleet *f, struct nsx_arena *a)
 		bool has_ends = !is_of_unknown_pairs(f, x);
 
 		x->nclocks = count_clocks(f, x, in);
-		if ((has_ends ? x->most : x->nranks) > 1 && is_preferred(f, x, best[has_ends]))
+		if (!is_out[i] && (has_ends ? x->most : x->nranks) > 1 && is_preferred(f, x, best[has_ends]))
 			best[has_ends] = x;
 	}
 	if (!best[1] || (best[0] && best[0]->nranks > best[1]->nranks))
@@ -602,6 +604,48 @@ static int place_steps(struct steps *x, struct nsx_err *err)
 	return place_iterations(x, err) ?: find_steps(x, err);
 }
 
+/* Finds the steps by the collectives of the main family. */
+static int steps_by_main(struct steps *x, bool *ret_is_timed, struct nsx_err *err)
+{
+	struct nsx_fleet *f = x->f;
+	const struct nsx_family *fam = &f->family[f->main];
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		x->v[r].m = NULL;
+	steps_list_members(x, fam->at, fam->n);
+	*ret_is_timed = false;
+	x->all_iterate = true;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (x->v[r].m) {
+			*ret_is_timed |= x->v[r].m->c->has_times;
+			x->all_iterate &= f->rank[r].d->nsteps >= 3;
+		}
+	f->by_totals = !*ret_is_timed || (x->all_iterate && is_of_unknown_pairs(f, fam));
+	return place_steps(x, err);
+}
+
+/* Finds the steps by the collectives of the most suitable family whose communicators are aligned
+ * with each other; if there is none, by iterations.
+ */
+static int find_main_steps(struct steps *x, bool *ret_is_timed, struct nsx_err *err)
+{
+	struct nsx_fleet *f = x->f;
+	bool *is_out = nsx_arena_get(x->a, f->nfamilies * sizeof(*is_out));
+	uint32_t first;
+
+	choose_main(f, is_out, x->a);
+	for (first = f->main; f->main != NSX_NONE; choose_main(f, is_out, x->a)) {
+		if (steps_by_main(x, ret_is_timed, err))
+			return err->rc;
+		if (f->nsteps > 1 || !x->all_iterate || f->by_totals)
+			return 0;
+		is_out[f->main] = true;
+	}
+	f->main = first;
+	f->by_totals = first != NSX_NONE;
+	return f->by_totals ? place_steps(x, err) : 0;
+}
+
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct steps x = {.f = f, .a = nsx_arena_new(), .all_iterate = true};
@@ -611,23 +655,8 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	x.v = nsx_arena_get(x.a, f->nranks * sizeof(*x.v));
 	find_stages(f);
 	if (!f->nengines)
-		choose_main(f, x.a);
+		rc = find_main_steps(&x, &is_timed, err);
 	if (f->main != NSX_NONE) {
-		const struct nsx_family *fam = &f->family[f->main];
-
-		steps_list_members(&x, fam->at, fam->n);
-		for (uint32_t r = 0; r < f->nranks; r++)
-			if (x.v[r].m) {
-				is_timed |= x.v[r].m->c->has_times;
-				x.all_iterate &= f->rank[r].d->nsteps >= 3;
-			}
-		f->by_totals = !is_timed || (x.all_iterate && is_of_unknown_pairs(f, fam));
-		rc = place_steps(&x, err);
-		if (!rc && f->nsteps < 2 && x.all_iterate && !f->by_totals) {
-			/* the communicators are not aligned with each other */
-			f->by_totals = true;
-			rc = place_steps(&x, err);
-		}
 		f->has_messages = f->has_messages || (f->by_totals && is_timed);
 		rc = rc || find_bounds(&x, err) || drop_edges(f, err) ||
 		     steps_find_parts(&x, err) || find_own(&x, err) ? err->rc : 0;

@@ -221,11 +221,11 @@ static int64_t late_host_ns(int r, int s, int with_fault)
 {
 	if (!with_fault)
 		return 0;
-	if (job.fault == CPU_LATE && r == job.culprit)
+	if (job.fault == CPU_LATE && is_culprit(r))
 		return scaled_fault_ns(1.5e6);
 	if (job.fault == ROTATING && r == (int)(uniform(-1, s, 3) * job.ranks))
 		return scaled_fault_ns(1.5e6);
-	if (job.fault == TRANSIENT && r == job.culprit && s % 7 >= 5)
+	if (job.fault == TRANSIENT && is_culprit(r) && s % 7 >= 5)
 		return scaled_fault_ns(3e6);
 	return 0;
 }
@@ -653,7 +653,7 @@ static void add_mpi(sqlite3_stmt *coll, sqlite3_stmt *p2p, const struct rank *v,
 	insert(is_pair ? p2p : coll, is_pair ? 7 : 6, (int64_t[]){
 		capture_time(v, r, e->start), capture_time(v, r, e->end), gtid,
 		S_MPI + e->name + (is_pair ? 1 + receives : 0), e->by * 1000 + e->stream,
-		4 << 20, is_low ? e->first + e->by : e->first});
+		4 << 20, number_of(is_low ? e->first + e->by : e->first)});
 }
 
 /* Adds the calls of an exchange. Requests have numbers that are used again. */
@@ -664,10 +664,10 @@ static void add_halo(sqlite3_stmt *p2p, sqlite3_stmt *wait, const struct rank *v
 	int64_t from = capture_time(v, r, e->start), to = capture_time(v, r, e->end);
 
 	for (int side = -1; side <= 1; side += 2) {
-		int with = r + side;
 		int64_t sent = from - e->by + 1000 * side, req = 7 + side;
+		int with = number_of(r + side);
 
-		if (with < first || with >= end)
+		if (r + side < first || r + side >= end)
 			continue;
 		if (job.mpi == 3) {
 			insert(p2p, 8, (int64_t[]){from, to, gtid, S_MPI_SENDRECV, 1, 4 << 20, with, 0});
@@ -770,7 +770,7 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 			"ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);"
 			"INSERT INTO StringIds VALUES (%d,'MPI Rank %d');INSERT INTO "
 			"ThreadNames VALUES (%d,50,%lld);DELETE FROM META_DATA_CAPTURE WHERE "
-			"value LIKE 'RANK=%%'", 100 + r, r, 100 + r, (long long)gtid);
+			"value LIKE 'RANK=%%'", 100 + r, number_of(r), 100 + r, (long long)gtid);
 
 		run_sql(db, sql);
 		sqlite3_free(sql);

@@ -67,6 +67,9 @@ rm -rf alike
 # Two ranks are equally slow: each alone costs nothing.
 planted two gpu_slow ranks=16 hosts=2 second=5 seed=3
 planted two_late data_late ranks=32 hosts=4 tp=2 ends=25 colls=8 second=16 seed=6
+# One of two equally late ranks alone costs 1 % of a step, because the other is its neighbour.
+planted neighbours cpu_late ranks=32 hosts=4 steps=24 colls=10 tp=2 ends=25 skew=20 seed=48204369 mpi=3 second=1
+planted two_stages cpu_late ranks=32 hosts=4 steps=24 colls=16 tp=4 pp=4 ends=10 seed=19888847 mpi=1 strength=250 inner=1 second=5
 # This job has MPI only; its ranks are known from the names of threads.
 keep=1; planted mpi gpu_slow ranks=16 hosts=2 ends=25 colls=8 mpi=1 seed=11; keep=
 holds 'ranks by names of threads' grep -q '"rank_from": "mpi"' mpi/report.json
@@ -171,6 +174,8 @@ keep=
 holds 'axes as found' grep -q '"axes": "dp 4, tp 16"' tp16_clocks/report.json
 rm -rf tp16_clocks
 planted tp8_two_hosts none ranks=64 hosts=16 tp=8 ends=25 colls=10 steps=24 skew=20 seed=44844
+# Of two groups, the one with slow links is so far behind that clocks align it with the wrong collectives.
+planted tp16_two slow_link ranks=32 hosts=4 tp=16 ends=25 colls=8 steps=24 strength=1000 skew=20 seed=1
 planted tp16_link slow_link ranks=64 hosts=8 tp=16 ends=25 colls=10 steps=24 skew=20 seed=44842
 # One rank stalls twice; there is no other fault.
 planted stalls transient ranks=32 hosts=4 tp=4 steps=12 ends=25 seed=4
@@ -264,6 +269,12 @@ alone 'gpu_slow 1' "[s['ranks'] for s in f['stragglers']] == [[1]] and abs(f['st
 alone 'gpu_slow 1 norm' "[s['ranks'] for s in f['stragglers']] == [[1]] and -.002 < f['stragglers'][0]['recoverable_ms'] / f['step_ms'] - json.load(open('pipe/truth.json'))['loss_share'] < .03"
 alone 'late 1' "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(1, 'pairs_unknown')]"
 
+of_json() { # FILE EXPRESSIONS: prints them; m: the metrics of the fleet
+	python3 -c "
+import json, sys
+m = json.load(open(sys.argv[1]))['metrics']['fleet']
+print($2)" "$1"
+}
 # Engines that share no collective are compared as peers, although each counts its ranks from 0.
 served() { # FAULT...: the report must name the planted engine and cause, and no straggler
 	rm -rf served; "$tests/fleet/serve.py" served "$@"
@@ -283,6 +294,19 @@ served cpu_late tp=2 seed=203
 served load seed=204
 served apart strength=150 seed=205
 served cpu_late engines=2 seed=206
+# Containers number their processes and ranks alike. Two of them are no two captures of one rank.
+"$b/fleet-gen" boxes gpu_slow ranks=8 hosts=1 ends=25 colls=8 steps=24 seed=5
+for f in boxes/traces/*.sqlite served/traces/*.sqlite; do
+	sqlite3 "$f" "CREATE TABLE IF NOT EXISTS OSRT_API (globalTid INTEGER); DELETE FROM TARGET_INFO_SESSION_START_TIME;
+		UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = 17 << 24; UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = 17 << 24 | 17;
+		UPDATE NVTX_EVENTS SET globalTid = 17 << 24 | 17; UPDATE OSRT_API SET globalTid = 17 << 24 | 17;
+		UPDATE META_DATA_CAPTURE SET value = substr(value, 1, instr(value, '=')) || (value LIKE 'WORLD%')"
+done
+"$prog" fleet boxes/traces --json >boxes.json 2>err
+holds 'replicas in containers' [ "$(of_json boxes.json "len(m['ranks']), [(len(s['ranks']), s['cause']) for s in m['stragglers']]")" = "8 [(1, 'gpu_slow')]" ]
+"$prog" fleet served/traces --json >boxes.json 2>err
+holds 'engines in containers' [ "$(of_json boxes.json "len(m['engines'])")" = 2 ]
+rm -rf boxes
 
 # One file with eight ranks gives the same report as eight files.
 keep=1
